@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Broker:
     """One broker. Construct, `start`, hand it connections, `stop_waiting`, `close`.
 
-    `services` are its parts; `handler_for` makes what handles the frames of a new connection. Everything runs on the
-    thread that runs `env.clock`. `ground` is what it stands on; the broker opens it and closes it. `endpoints` are
-    where clients of each listener connect.
+    `services` are its parts; `handler_for` makes the handler of a new connection's frames. Everything runs on the
+    thread of `env.clock`. The broker opens and closes its `ground`. `endpoints` are the addresses to which each
+    listener's clients connect.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class Broker:
         self.handler_for = self.dispatcher.handler_for
 
     def start(self) -> None:
-        """Open the ground, and have the coordinators load what they have to know.
+        """Open the ground, and have the coordinators load the state that they need.
 
-        Raises the errors of the ground; the caller must call `close` then, too.
+        Raise the errors of the ground; the caller must call `close` then, too.
         """
         self._listen()
         self.services.ground.open(self.services)

@@ -54,10 +54,10 @@ class FetchedLogs(Protocol):
 class Ground(Protocol[ServicesT_contra]):
     """The ground under a broker. Its user opens it once and closes it once, in the end also if opening it failed.
 
-    `name` is what messages call it. `host` is where the broker's coordinators run. `states` keeps the state of share
-    partitions; None: the share coordinator of this broker does. `handlers` are the RPCs that are served on it.
-    `metrics` is the full name of the module with its metrics; `first_used` are those of modules beside `handlers` that
-    the first use of something would import. Modules are imported when they are first needed.
+    `name` is its name in messages. The broker's coordinators run on `host`. `states` keeps the state of share
+    partitions; None means this broker's share coordinator. `handlers` are the RPCs served on it. `metrics` is the full
+    name of the module with its metrics; `first_used` are further modules that are imported at the first use of a
+    feature. All modules are imported when they are first needed.
     """
 
     @property
@@ -99,10 +99,10 @@ class Ground(Protocol[ServicesT_contra]):
         """
 
     def open(self, services: ServicesT_contra) -> None:
-        """Begin to serve the broker of these services: have its coordinators load what they have to know, and from now
-        on call the listeners. A part of the ground that wants news of the broker adds itself to `services.made`.
+        """Begin to serve the broker of these services: have its coordinators load, and call the listeners from now on.
 
-        Raises what says that the ground cannot be used; `close` is to be called then, too.
+        A part of the ground that wants the broker's events adds itself to `services.made`. An exception means that the
+        ground cannot be used; the caller must call `close` then, too.
         """
 
     def leave(self) -> Pending[None]:

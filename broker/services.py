@@ -1,8 +1,8 @@
-"""Every service of the broker, built with exactly the parts that it needs, on the broker's ground. The only place that
-knows all of them.
+"""Every service of the broker, built with exactly the parts that it needs. No other module knows all of them.
 
-What a start can do without is made, and its modules imported, when it is first needed: at the start if there is
-something to recover, else by the first group or after the start, in idle time. A fresh broker listens earlier.
+A service that a start can do without is made, and its modules imported, when it is first needed: at the start if there
+is something to recover, otherwise by the first group, or in idle time after the start. So a fresh broker listens
+earlier.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Made:
 
 
 class _LeadersMade:
-    """The leaders of share partitions, as `ShareLeaders`. There is nothing to forget before there are any."""
+    """The leaders of share partitions, as `ShareLeaders`. Before there are any, there is nothing to forget."""
 
     def __init__(self, made: Made, share: Callable[[], ShareService]) -> None:
         self._made = made

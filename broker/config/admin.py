@@ -133,7 +133,7 @@ class ConfigAdmin:
         return _planned(ResourceName(BROKER, name), current, after)._replace(stored=use)
 
     def store(self, planned: Sequence[Planned]) -> Pending[ApiError]:
-        """Store all planned changes of this turn, each resource once, in one commit. Its error counts for all of them."""
+        """Store all planned changes of this turn, each resource once, in one commit. The error counts for all."""
         changes = list(chain.from_iterable(plan.changes for plan in planned))
         stored = self._metadata.alter_configs(changes) if changes else completed(NO_ERROR)
         return stored.then(partial(_stored, planned))

@@ -135,7 +135,7 @@ class OneInSteps:
 
 
 class LoadTurns:
-    """The loads of one coordinator's partitions, one after the other: each holds the loop for its part of a turn."""
+    """The loads of one coordinator's partitions, one at a time, each for its share of every turn."""
 
     __slots__ = ("_turns",)
 

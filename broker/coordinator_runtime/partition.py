@@ -1,13 +1,13 @@
 """The coordinator runtime: one queue for each partition of an internal topic; decide, append, replay, answer.
 
-Operations of one loop tick are decided one after the other on the replayed state and share one append. Their answers
-are given when that append is durable, so no client sees what a crash could take back. An append that fails throws the
-shard away and replays its log: the state is then exactly what was written before. A log that is over ends the partition
-instead: what follows belongs to another owner, or to a later take-over.
+Operations of one loop tick are decided one after the other on the replayed state and share one append. They are
+answered when that append is durable, so a crash undoes nothing that a client was told. If an append fails, the shard is
+thrown away and its log replayed: the state is then exactly what was written before. If the log has another owner by
+now, or waits for a later take-over, the partition ends instead.
 
-A request may wait for others, or for time: it is kept here under its token until a later operation answers it
-(`LateAnswer`). With a shard that is thrown away all of them are refused; their clients look for the coordinator and ask
-again.
+A request may wait for other requests, or for time: it is kept here under its token until a later operation answers it
+(`LateAnswer`). When a shard is thrown away, all its waiting requests are refused; the clients look for the coordinator
+and ask again.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class CoordinatorPartition(Generic[ShardT]):
         operation: Callable[[ShardT], CoordinatorResult[T] | Steps[CoordinatorResult[T]]],
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
-        """`schedule` of an operation on the shard that there is when its turn comes."""
+        """Schedule an operation on whichever shard exists when its turn comes."""
         return self.schedule(lambda: operation(self.shard), failed)
 
     def notify(self, operation: Callable[[ShardT], CoordinatorResult[None] | Steps[CoordinatorResult[None]]]) -> None:
@@ -496,7 +496,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return taken
 
     def _reloaded(self, shard: ShardT) -> None:
-        """Let the shard that was there be looked at no more: what the log holds is replayed."""
+        """Use the shard that was replayed from the log, and exempt its objects from garbage collection."""
         self.shard = shard
         COLLECTOR.keep()
         self._arm()  # members that are never heard of again have a deadline, too
@@ -508,9 +508,9 @@ class CoordinatorPartition(Generic[ShardT]):
             self.loaded.complete(loaded)
 
     async def _load_or_resign(self, breathe: Breathe) -> ShardT:
-        """Return the shard that its log holds; an empty one, and refuse all operations, if the log cannot be read.
+        """Return the shard as its log has it. If the log cannot be read, return an empty one and refuse all operations.
 
-        The rest of the broker goes on without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
+        The rest of the broker works without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
         """
         shard = self._new_shard()
         try:

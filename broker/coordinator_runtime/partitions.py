@@ -21,8 +21,10 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 
 class CoordinatorPartitions(Generic[ShardT]):
-    """Owns the shards of `topic`, one for each of its partitions. `loads` is what loading their logs took, from when a
-    load was asked for; `room` is for shards that have to know what one operation may append.
+    """The owner of the shards of `topic`, one for each of its partitions.
+
+    `loads` is how long loading their logs took, from the request for a load on; `room` tells a shard how much one
+    operation may append.
     """
 
     def __init__(

@@ -53,8 +53,10 @@ class CoordinatorLog(Protocol):
         """The size that a batch may have, with its header."""
 
     def before_append(self, callback: Callable[[], None]) -> None:
-        """Call once, when the log is ready for the next append, but not in this call: at the end of the tick, or later
-        where appends take longer. What is decided until then goes together.
+        """Call back once when the log is ready for the next append, but not within this call.
+
+        That is at the end of the tick, or later if appends take longer. Everything decided until then is appended
+        together.
         """
 
     def append(

@@ -73,10 +73,10 @@ async def replay_log(
     breathe: Breathe,
     load_buffer_bytes: int = LOAD_BUFFER_BYTES,
 ) -> Loaded:
-    """Replay every record of the log that can be read into the shard: what is durable when it comes to the end.
+    """Replay every readable record of the log into the shard, up to what is durable when the replay gets there.
 
-    Reads `load_buffer_bytes` at a time, and `MOST_READ_BYTES` at most; a larger batch by itself, if it is not over
-    `LARGEST_BATCH_BYTES`. Raises CoordinatorLoadError when the log refuses to be read.
+    Reads `load_buffer_bytes` at a time, and `MOST_READ_BYTES` at most; a larger batch is read by itself, up to
+    `LARGEST_BATCH_BYTES`. Raises CoordinatorLoadError if the log refuses to be read.
     """
     return await _Load(log, shard, serde, breathe, load_buffer_bytes).run()
 

@@ -27,10 +27,10 @@ class Verdict(Enum):
 class Found(NamedTuple):
     """The content of one record of metadata.
 
-    `state` lacks the record's own entries; it is None if there is nothing, or nothing readable. `problem`: why it
-    cannot be trusted; "" if it can be, or is missing. `number` is 0 in a database of format 1. `damaged`: it exists but
-    is not as it was written, however much of it can be used. `newest`: the last commit visible in it although earlier
-    ones cannot be read; otherwise 0.
+    `state` lacks the record's own entries; it is None if the record is missing or unreadable. `problem`: why the record
+    cannot be trusted; "" if it can be, or is missing. `number` is 0 in a database of format 1. `damaged`: the record
+    exists, but was altered, however much of it can be used. `newest`: the last commit visible in it, if earlier ones
+    cannot be read; otherwise 0.
     """
 
     state: MetaState | None = None

@@ -130,7 +130,7 @@ def _settled_marker(
 
 
 def _write_used(fs: Fs, data_dir: str, used: Marker) -> bool:
-    """Write durably the marker that says that there is metadata. Return False if that failed; the commit counts."""
+    """Write the marker that metadata exists, durably. Return False if that failed; the commit counts nevertheless."""
     try:
         write_marker(fs, data_dir, used)
     except OSError as error:

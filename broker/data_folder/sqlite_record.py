@@ -1,4 +1,4 @@
-"""`meta.db` as it is found at a start, before it is known whether it can be trusted."""
+"""`meta.db` as a start finds it, before the database can be trusted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SqliteRecord:
             return Found(problem=str(error), damaged=True)
 
     def _problem_of_log(self) -> str:
-        """SQLite goes without a word on without a write-ahead log that it does not know again. "" when it knows it."""
+        """Return why the write-ahead log cannot be trusted, "" if it can. SQLite silently ignores a damaged one."""
         try:
             with open(f"{self.name}-wal", "rb") as file:
                 head = file.read(_LOG_HEADER_BYTES)

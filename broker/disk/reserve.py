@@ -1,9 +1,9 @@
-"""Blocks of the file system that are kept back, to be given up when there are no others.
+"""Blocks of the file system that the broker keeps back, and frees for its own writes when the disk is full.
 
-    DATA/reserve: preallocated; only its size matters, not its content
+DATA/reserve: preallocated; only its size matters, not its content
 
-It grows piece by piece, one in a call, so that no call takes long. What a full disk has taken is taken back when there
-is room.
+The file grows by one piece a call, so that no call takes long. Pieces freed on a full disk are allocated again when
+there is room.
 """
 
 from __future__ import annotations

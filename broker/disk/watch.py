@@ -62,7 +62,7 @@ class DiskWatch:
         self.on_change: Callable[[], None] = _nobody
 
     def start(self) -> None:
-        """Check the disk and allocate the reserve, as far as there is space: clients may fill the disk afterwards."""
+        """Check the disk, and allocate as much of the reserve as fits, before clients can fill the disk."""
         self.look()
         self._take_first_reserve()
         self._arm(FIRST_LOOK_MS)
@@ -134,7 +134,7 @@ class DiskWatch:
         self.writing()
 
     def look(self) -> None:
-        """Take note of how much room there is."""
+        """Measure the free space."""
         space = self.space()
         if space is None or self._clock.now_ms() < self._unseen_until_ms:
             return

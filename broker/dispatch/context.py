@@ -73,9 +73,9 @@ class RequestContext:
         self.services.client_lines.log(logger, host, text, logging.WARNING, text, *arguments, client_address=host)
 
     def failed(self, error: Exception) -> None:
-        """Close the connection, which waits for an answer that does not come: a request has failed in a later turn.
+        """Close the connection of a request that failed in a later turn, and so gets no answer.
 
-        A `CloseConnection` is the client's fault; what else is raised is ours, and logged as such.
+        `CloseConnection` means the client's fault; every other exception is ours, and logged as such.
         """
         if isinstance(error, CloseConnection):
             self.connection.abandon(str(error))

@@ -39,9 +39,9 @@ def driven(
 ) -> Callable[[RequestContext, Any], T | Pending[T | None]]:
     """Return a plain handler that drives the coroutines of `handle`.
 
-    The time of later turns is the client's, where quotas limit it. A coroutine goes on when its client has gone, so
-    that what it changes is changed whole, unless it `ends_with_client`: then it comes to None. A fault in its first
-    step is raised, so the RPC's error is answered; a later one closes the connection.
+    The time of later turns counts for the client's quota. A coroutine continues after its client has left, so that its
+    changes are complete, unless it `ends_with_client`: then its result is None. A fault in its first step is raised, so
+    the RPC's error is answered; a later one closes the connection.
     """
 
     def start(ctx: RequestContext, request: Any) -> T | Pending[T | None]:

@@ -104,7 +104,7 @@ class Dispatcher:
 
 
 class _ConnectionDispatch:
-    """The dispatcher of one connection: remembers what it looked up for the connection's earlier requests."""
+    """The dispatcher of one connection, which remembers its look-ups for the connection's later requests."""
 
     __slots__ = ("_connection", "_dispatcher", "_quotas", "_routes")
 

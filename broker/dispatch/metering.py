@@ -75,8 +75,10 @@ _ORDINARY_WAY: Final = _OrdinaryWay()
 
 
 class MeteredFastPath:
-    """A fast path of one connection whose requests are counted: as a `Meter` would, once in a go of the connection
-    where its time comes from, and looked at only where the quota might be exceeded.
+    """A fast path of one connection whose requests are counted for quotas.
+
+    It counts as a `Meter` would, but once for each read of the connection, and checks only if the quota might be
+    exceeded.
     """
 
     __slots__ = ("_account", "_connection", "_context", "_fast_path", "_metering", "_now_ns", "_quotas", "_since_ns")
@@ -183,7 +185,7 @@ class Meter:
         return self._context.account.used(used_ns, clock.now_ms())
 
     def _answered(self, bound: BoundRoute, answer: Message | Rows[Any] | None, muted_ms: int) -> None:
-        """Have the answer say how long the client is to wait; `muted_ms` of that have begun."""
+        """Write the client's wait into the answer; `muted_ms` of the wait have already begun."""
         if answer is None:
             return
         response = answer.response if isinstance(answer, Rows) else answer

@@ -70,9 +70,11 @@ def name_leaders(
     rows: Iterable[PartitionRow],
     not_reached: ErrorCode = ErrorCode.LISTENER_NOT_FOUND,
 ) -> None:
-    """Name the leaders of partitions, with their epochs. `not_reached` for those whose leader has no such listener,
-    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive. An epoch that may be older than the one a
-    client has received from the leader itself is omitted: librdkafka would ignore the older one forever.
+    """Name the leaders of partitions, with their epochs.
+
+    A leader without such a listener gets `not_reached`, one that is not known to be alive LEADER_NOT_AVAILABLE. An
+    epoch that may be older than the one a client has received from the leader itself is omitted: librdkafka would
+    ignore the older one forever.
     """
     leaders = ctx.services.leaders
     if leaders.is_alone:

@@ -52,13 +52,13 @@ class FastPath(FrameShortcut, Protocol):
 
 
 class CountedFastPath(Protocol):
-    """A fast path that goes on where there are quotas."""
+    """A fast path that also works under quotas."""
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
         """Return the reply as a `FrameShortcut`."""
 
     def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
-        """Have an answer that `handle` returned say how long the client is to wait."""
+        """Write the client's wait into an answer that `handle` returned."""
 
 
 class Route:

@@ -1,6 +1,6 @@
-"""Log lines of a kind that clients can make as many of as they like: so many in a period, the others are counted.
+"""Log lines that clients could cause without end: a number of them in each period; the others are only counted.
 
-What clients say of themselves is cut: a client id, or a name, may have 32,767 bytes.
+A text that a client chooses is cut: a client id, or a name, may have 32,767 bytes.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _Line(NamedTuple):
 
 
 class _Alike:
-    """Lines of a client that are alike: how many were written, how many left out, and the last of those."""
+    """Similar lines about one client: the number written, the number left out, and the last of those."""
 
     __slots__ = ("last", "left_out", "written")
 
@@ -99,11 +99,11 @@ class _Alike:
 
 
 class BoundedLogs:
-    """Log lines about clients: in each period at most `most` about one client, of which at most `most_alike` may be
-    alike, so that no client can hide lines about others. Beyond `most_clients` in a period, the others share the lines
-    of one.
+    """Log lines about clients, with bounds by client.
 
-    When the period ends, a line for each kind says how many were left out.
+    In each period at most `most` lines are about one client, of which at most `most_alike` may be alike, so that no
+    client can hide lines about others. Clients beyond the first `most_clients` of a period share the lines of one. When
+    the period ends, a line for each kind says how many were left out.
     """
 
     def __init__(

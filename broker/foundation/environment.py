@@ -63,7 +63,7 @@ class File(Protocol):
     def read_cached(self, position: int, size: int) -> bytes | None:
         """Return the same without waiting for the disk; None if some of it is not in memory.
 
-        Where the system cannot say what is in memory, it waits.
+        If the system does not report what is in memory, the call waits.
         """
 
     def truncate(self, size: int) -> None: ...

@@ -340,11 +340,10 @@ class _SyncJob:
 
 
 class _SyncThreads:
-    """Threads that sync, each there from the first time on that there is work for it: up to `few`, or up to `many`
-    while the disk is slow.
+    """Threads that sync, each started at the first need: up to `few`, or up to `many` while the disk is slow.
 
-    A thread that finds more to do than its own sync wakes the next one: the loop's thread wakes one alone. What ends
-    while the loop is busy is handed back to it in one call.
+    The loop's thread wakes one thread alone; a thread that finds more work than its own sync wakes the next. Syncs that
+    end while the loop is busy are handed back to it in one call.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""The page cache: reading what it has, and having threads read into it what it lacks.
+"""The page cache: reads of what it contains, and threads that fill it with what it lacks.
 
-Linux says what is in it (`RWF_NOWAIT`: ext4, XFS, btrfs). Elsewhere reads wait for the disk.
+Linux reports what is in it (`RWF_NOWAIT`: ext4, XFS, btrfs). Elsewhere reads wait for the disk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SENT_BYTES: Final = 8 * 1024 * 1024
 
 
 class SystemDoesNotSay(Exception):  # no error: reads wait there
-    """The system does not say what of a file is in memory."""
+    """A system that does not report which parts of a file are in memory."""
 
 
 def read_cached(fd: int, position: int, size: int) -> bytes | None:
@@ -88,7 +88,7 @@ class Loads:
     def add(
         self, path: str, position: int, size: int, on_done: Callable[[OSError | None], None], *, ahead: bool
     ) -> None:
-        """Read these bytes, or what there is of them, then call back."""
+        """Read these bytes, or as many as exist, then call back."""
         (self._ahead if ahead else self._waited_for).put(partial(self._load, path, position, size, on_done))
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class _Readers:
 
 
 def load(path: str, position: int, size: int) -> None:
-    """Read these bytes of a file into the page cache, as far as it has them. OSError."""
+    """Read these bytes of a file, or as many as it has, into the page cache. Raise OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if hasattr(os, "posix_fadvise"):

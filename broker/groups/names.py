@@ -96,7 +96,7 @@ class GroupNames:
     ) -> T:
         """Join like `join`, for a JoinGroup that names its member.
 
-        Such a request creates no group, and a member only in a consumer group, which accepts ids that it does not know.
+        Such a request creates no group. It creates a member only in a consumer group, which accepts unknown ids.
         """
         place, partitions = self.place_of(joining.group_id), self._groups.partitions
         if place < partitions.count:

@@ -98,9 +98,9 @@ class CommitRows:
 
 
 class AskedOffsets:
-    """The requested offsets of a group: `parts` that are still to come, and refusals, which come last.
+    """The requested offsets of a group: the `parts` that are still to be read, and refusals, which come last.
 
-    `without_ids`: the topics of the parts have no ids yet.
+    `without_ids`: topics of the parts whose ids are not known yet.
     """
 
     __slots__ = ("group_id", "parts", "without_ids")
@@ -134,12 +134,11 @@ class GroupOffsetsService:
     async def commit(
         self, request: OffsetCommitRequest, version: int, *, may_read: MaySee = _everything, ask: Ask = _at_once
     ) -> OffsetCommitResponse:
-        """Answer an OffsetCommit when what it says is durable: all accepted partitions count, or none.
+        """Answer an OffsetCommit when its effect is durable: all accepted partitions count, or none.
 
-        Each topic or partition that does not exist is refused (UNKNOWN_TOPIC_ID from version 10 on,
-        UNKNOWN_TOPIC_OR_PARTITION before), as is each topic that the client may not read; the group decides on the
-        rest. The internal topic is created here when it is missing. A topic has one entry in the answer, as in Apache
-        Kafka.
+        A topic or partition that does not exist is refused (UNKNOWN_TOPIC_ID from version 10 on,
+        UNKNOWN_TOPIC_OR_PARTITION before), and so is a topic that the client may not read; the group decides on the
+        rest. The internal topic is created if it is missing. A topic has one entry in the answer, as in Apache Kafka.
         """
         hidden, rows = CommitRows(), CommitRows()
         existing: list[list[OffsetCommitRequestTopic]] = [[]]

@@ -33,7 +33,7 @@ class ShareStates(Protocol):
     """The durable states of share partitions, as the group coordinator uses them; answers are durable."""
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
-        """InitializeShareGroupState: a new state, whatever there was."""
+        """InitializeShareGroupState: write a new state, whatever state existed."""
 
     def initialize_once(
         self,

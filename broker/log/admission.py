@@ -2,7 +2,7 @@
 
 The batch's own numbers come first (`validate_batch`), then each record is walked: they fill the batch exactly, are as
 many as it says, can be read to the last header, count up from offset 0, have a time that the topic allows and, where it
-is compacted, a key. MaxTimestamp is put right when it is not that of the records.
+is compacted, a key. A wrong MaxTimestamp is replaced by that of the records.
 
 Compressed records are decompressed into a buffer of `LEAST_OPENED_BYTES`, or of eight times max.message.bytes if that
 is more, but never more than readers accept: so the highest cost of a batch is known before memory is allocated or a
@@ -316,9 +316,7 @@ class Admission:
         return batch
 
     def _open(self, batch: Batch, header: BatchHeader, at_once: int) -> bytes | ErrorCode:
-        """Return the records, opened; raises `LargeBatch` where more than `at_once` bytes would come, 0 for no such
-        bound.
-        """
+        """Return the decompressed records. Raise `LargeBatch` for more than `at_once` bytes (0: no such bound)."""
         most = at_once or self._opened_of(Compression(header.compression), memoryview(batch)[HEADER_SIZE:])
         try:
             return records_block(batch, most)[1]

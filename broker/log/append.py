@@ -1,4 +1,4 @@
-"""An append to a log: its origin, what it returns, what is counted of it."""
+"""An append to a log: its origin, its result, and its counters."""
 
 from __future__ import annotations
 

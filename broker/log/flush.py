@@ -269,7 +269,7 @@ class Flusher:
         calls.run(self._on_synced, [waiting.log for waiting in group if not waiting.log.refusal])
 
     def _sync_now(self, log: PartitionLog, calls: _Calls) -> None:
-        """Sync what waits of one log here and now: a later append failed, and its caller must see all earlier ones."""
+        """Sync a log's waiting appends at once: a later append failed, and its caller must see all earlier ones."""
         for waiting in self._taken(log):
             self._settle([waiting], self._sync_again(waiting), calls)
 

@@ -1,4 +1,4 @@
-"""Folders of partitions in a data folder: which topic each is of, and how those of deleted topics are removed.
+"""Folders of partitions in a data folder: their topics, and the removal of deleted topics' folders.
 
     DATA/<topic>-<partition>/                      see `files`
     DATA/<topic>-<partition>.<32 hex>-delete       of a deleted topic; removed soon, at the latest by the next start
@@ -6,7 +6,7 @@
 
 Nothing is removed or renamed that a broker did not write, and symbolic links are never followed. The topic of a folder
 is named in its `partition.metadata`; when that file is damaged, the folder's name is used, unless a deleted topic had
-that name, too, and segments exist. A folder of a topic that is not known may be the last that is left of it: the broker
+that name, too, and segments exist. The folder of an unknown topic may be the only remains of that topic, so the broker
 does not start.
 """
 

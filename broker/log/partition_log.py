@@ -323,7 +323,7 @@ class PartitionLog:
     def roll(self, now_wall_ms: int, *, if_old: bool = False) -> bool:
         """Start a new active segment, unless this one is empty; with `if_old` only if segment.ms requires it.
 
-        Whether there is a new one.
+        Return True if a segment was started.
         """
         active = self._active
         if active is None or active.position == 0 or self._refusal or (if_old and not active.is_old(now_wall_ms)):
@@ -358,7 +358,10 @@ class PartitionLog:
         active.write_aborted(self.producers.aborted.ending_in(active.base_offset, self.log_end_offset))
 
     def _write_snapshot(self, *, sync: bool) -> None:
-        """Write the producers as they are at the log end offset, all of it written. Failing costs a longer start."""
+        """Write the producers' state at the log end offset, when the log is written up to there.
+
+        A failure costs a longer start.
+        """
         content = self.producers.to_snapshot()
         write_snapshot(self._host.fs, self._folder, self.log_end_offset, content, self.stable.recovery_point, sync=sync)
 
@@ -557,9 +560,9 @@ class PartitionLog:
         return await self._segments.find_timestamp(timestamp_ms, start, self.high_watermark, most_opened, breathe)
 
     async def seek_max_timestamp(self, breathe: Callable[[int], Breath]) -> Found | None:
-        """Return the first record with the largest timestamp, None without any. OSError as the files'.
+        """Return the first record with the largest timestamp, None for an empty log. Raise the files' OSError.
 
-        As in Apache Kafka it may lie below the start of the log, as long as its segment exists.
+        As in Apache Kafka the record may lie below the start of the log, as long as its segment exists.
         """
         newest = NO_TIMESTAMP if self._active is None else self._active.written_timestamp
         written = max(self._segments.max_timestamp(but_last=True), newest)

@@ -37,8 +37,9 @@ _WEEK_MS: Final = 7 * _DAY_MS
 class LogSettings(NamedTuple):
     """A topic's effective log configuration: those of its properties that its logs know, by Apache Kafka 4.4.0's names.
 
-    -1 in `retention_ms` and `retention_bytes` means no limit. `compression_type` None is `producer`: as it came.
-    `compact` and `delete` are the two words of `cleanup.policy`. `append_time` is `message.timestamp.type`.
+    -1 in `retention_ms` and `retention_bytes` means no limit. `compression_type` None is `producer`: batches stay as
+    they were sent. `compact` and `delete` are the two words of `cleanup.policy`. `append_time` is
+    `message.timestamp.type`.
     """
 
     segment_bytes: int = setting(

@@ -94,7 +94,7 @@ class DropAcl(NamedTuple):
 
 
 class PutScram(NamedTuple):
-    """Set what a user is known by in one SCRAM mechanism, or remove it (`credential` None)."""
+    """Set a user's credential for one SCRAM mechanism, or remove it (`credential` None)."""
 
     key: CredentialKey
     credential: ScramCredential | None

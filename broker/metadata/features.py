@@ -44,7 +44,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
 
 
 class FeatureError(ValueError):
-    """An unknown feature, or a level that it does not have. `allowed` says what would be right."""
+    """An unknown feature, or an unknown level of one. `allowed` names the valid ones."""
 
     def __init__(self, name: str, level: int, allowed: str) -> None:
         super().__init__(f"Invalid value {level} for feature {name}: {allowed}")

@@ -20,7 +20,7 @@ MOST_LINES: Final = 200
 
 
 class News:
-    """The listeners for changes, in the order in which they were added. What one of them raises is logged."""
+    """The listeners for changes, in the order in which they were added. A listener's exception is logged."""
 
     def __init__(self) -> None:
         self.configs: Final[list[Callable[[ResourceName], None]]] = []

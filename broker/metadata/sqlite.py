@@ -70,9 +70,9 @@ _Statement = tuple[str, tuple[Value, ...]]
 class SqliteMetaDb:
     """A `MetaDb` in one file, created if absent. OSError naming the file when it cannot be opened or read.
 
-    Without `create` it is opened as it is, to be looked at: it needs a call of `make_tables` before the first commit.
-    With `immutable` nothing in its files changes by that, and its write-ahead log is left out. Unless `durable`,
-    commits survive the end of the process, and no loss of power.
+    Without `create` it is opened for inspection: `make_tables` must be called before the first commit. With `immutable`
+    its files stay unchanged, and its write-ahead log is ignored. Unless `durable`, commits survive the end of the
+    process, but no loss of power.
     """
 
     def __init__(self, path: str, *, create: bool = True, immutable: bool = False, durable: bool = True) -> None:

@@ -16,8 +16,8 @@ The order of commits and folder changes, and the state that a crash at each poin
       the renames are durable.
 
 So a folder of a deleted topic can be removed and a topic without folders is empty: neither order of events loses a
-record of an existing topic, and nothing has to be undone. No folder is ever made or renamed before its commit. A folder
-of a topic that is neither known nor deleted cannot come of this: it stays, and the log refuses to open.
+record of an existing topic, and nothing has to be undone. No folder is ever made or renamed before its commit. So this
+leaves no folder of a topic that is neither known nor deleted: if there is one, it stays, and the log refuses to open.
 """
 
 from __future__ import annotations
@@ -317,7 +317,10 @@ class MetadataStore:
         return secret
 
     def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
-        """`count` producer ids never given out before, whatever crashes. ValueError when there are no more."""
+        """Return `count` producer ids that were never returned before, whatever crashes.
+
+        Raise ValueError if none are left.
+        """
         first = int(self._state.meta.get(_NEXT_PRODUCER_ID, "0"))
         if first + count > _HIGHEST_PRODUCER_ID:
             raise ValueError("producer ids are used up")
@@ -390,7 +393,7 @@ class MetadataStore:
         return [*(PutFeature(name, level) for name, level in changed.items()), PutMeta(_FEATURES_EPOCH, str(epoch))]
 
     def _alter(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
-        """Commit what there is to commit, and notify of it; or answer why it could not be."""
+        """Commit the changes, if any, and notify the listeners; or return why the commit failed."""
         try:
             if changes:
                 self._commit(changes)

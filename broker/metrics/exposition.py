@@ -69,9 +69,9 @@ async def scrape(
 async def text_of(
     snapshot: Snapshot, families: Iterable[Family], breathe: Breathe, *, names: bool = True
 ) -> list[bytes]:
-    """Return these metrics of the snapshot, each behind its help and type; without `names` of topics and groups totals.
+    """Return these metrics of the snapshot, each after its help and type; without `names` only totals.
 
-    A metric has `MOST_SAMPLES` at most; the last metric says of which there are more.
+    A metric has `MOST_SAMPLES` at most; the last metric counts the samples left out.
     """
     pieces: list[bytes] = []
     for family in families:

@@ -2,11 +2,11 @@
 
 Names are made of Apache Kafka's by one rule: domain, type and name of the MBean in snake case, `PerSec` and totals as
 counters that end in `_total`, times in seconds, sizes in bytes. What Apache Kafka does not have begins with `shareq_`.
-A page of the site lists them (`scripts/reference.py`). A new metric of something that is counted is a line here. What a
-broker stands on has metrics of its own.
+A page of the site lists them (`scripts/reference.py`). A new metric of an existing counter is a line here. A broker's
+ground has metrics of its own.
 
-A snapshot of them is plain values, taken on the loop with pauses, so that many rows delay no request. Each row is of
-one moment, different rows need not be of the same. Services that have not been used are not made for it.
+A snapshot is plain values, taken on the loop with pauses, so that many rows delay no request. Each row shows one
+moment, but different rows may show different ones. Unused services are not created for it.
 """
 
 from __future__ import annotations
@@ -231,9 +231,7 @@ async def take(
     listeners: Sequence[Listener],
     started_ns: int,
 ) -> None:
-    """Fill the snapshot. `metrics` are those of the ground the broker stands on; `started_ns` is a time of the clock's
-    `now_ns`.
-    """
+    """Fill the snapshot. `metrics` are the ground's; `started_ns` is a time of the clock's `now_ns`."""
     now_ns = services.env.clock.now_ns()
     into.take(BUILD, (__version__,), 1)
     into.take(PROCESS, (), Moment(services, now_ns, now_ns - started_ns))

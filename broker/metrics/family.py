@@ -86,7 +86,7 @@ Rows = Mapping[Table, Sequence[Row]]
 
 
 def itself(number: float) -> float:
-    """Return the number: where what a metric is about is one."""
+    """Return the number itself, for metrics whose subject is a number."""
     return number
 
 

@@ -37,7 +37,7 @@ class Snapshot:
 
 
 class GroundMetrics(Protocol):
-    """The module of metrics that what a broker stands on names (`Ground.metrics`)."""
+    """The ground's module of metrics (`Ground.metrics`)."""
 
     @property
     def FAMILIES(self) -> tuple[Family, ...]:

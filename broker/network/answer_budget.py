@@ -107,7 +107,7 @@ class AnswerBudget:
         return self.held < self._for_records
 
     def grant(self) -> int:
-        """Bytes of records the next answer may have. A first batch comes whatever its size."""
+        """Return how many bytes of records the next answer may have. A first batch is sent whatever its size."""
         return max(LEAST_BYTES, (self._total - self.held) // 2)
 
     def collect(self, change: int) -> None:

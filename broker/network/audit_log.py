@@ -1,8 +1,8 @@
-"""The audit log: each decision of the authorizer, however many one request asks for. Pure: the clock is given.
+"""The audit log: every decision of the authorizer, however many a request needs. Pure: the clock is given.
 
-One request may name 200,000 topics. The first decisions of a turn of the loop have a line each; the others are
-collected, and follow in lines that name a hundred resources each, some lines a turn. None is left out, unless the
-operator bounds the lines of one client.
+One request may name 200,000 topics. The first decisions in a turn of the loop have a line each; the others are
+collected, and follow in lines of a hundred resources, a few lines in each turn. None is left out, unless the operator
+bounds the lines about one client.
 """
 
 from __future__ import annotations

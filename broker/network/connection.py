@@ -309,7 +309,7 @@ class Connection:
         return bool(answers.slots) and answers.are_full(self._limits)
 
     def _handle_frames(self) -> None:
-        """Handle what was read as far as it goes, and write the answers that are ready."""
+        """Handle the complete frames that were read, and write the answers that are ready."""
         self._handling = True
         self.since_ns = self.now_ns()
         EFFORT.goes += 1
@@ -426,7 +426,7 @@ class Reading:
 
 
 def close_behind(connection: Connection, slot: AnswerSlot, reason: str) -> None:
-    """Close a connection behind a request that gets no answer after all; what came before it is answered."""
+    """Close a connection after the answers to earlier requests: this request gets none."""
     slot.fill(None)
     connection.close(reason)
 

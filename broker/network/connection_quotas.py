@@ -126,7 +126,7 @@ class ConnectionQuotas:
         return self._numbers.of_listeners.get(listener, ListenerNumbers())
 
     def _wait_ms(self, kind: str, name: str, bound: float, now_ms: int) -> int:
-        """Count a connection; how long it comes too early."""
+        """Count a connection. Return by how many ms it comes too early."""
         if bound >= UNLIMITED:
             return 0
         if bound <= 0:

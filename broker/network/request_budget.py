@@ -1,22 +1,21 @@
-"""`queued.max.request.bytes`: what all connections have received and the broker has not handled shares one budget.
+"""`queued.max.request.bytes`: a budget for all bytes that were received, but not handled yet, on all connections.
 
-A connection that keeps up holds nothing between two reads, and is never stopped. Of the others:
+A connection whose requests are handled at once holds nothing between two reads, and is never stopped. The others:
 
-* The budget is room for one frame of the largest size, and for the rest a shared part. A connection may hold as much as
-  is free of half of that part: a few may hold much, many hold little each, and something is left for the next one.
-* One that holds more is not read any further, and waits. Its reading goes on when there is room, the oldest first, or
-  when its turn comes.
-* One connection at a time has its turn: it is read to the end of its frame, whatever is held. Turns go to the oldest
-  waiting connection, and to the oldest with the smallest frame, alternately: no flood of large frames keeps a small one
-  waiting, nor the other way round.
-* A turn without input for `SILENT_MS`, or one longer than `TURN_MS`, ends with its connection if others wait. So a
-  frame that is never completed gives way.
-* A large request that goes on for more than a tick is held until it is answered, and has its turn as long. After
-  another `TURN_MS` its turn ends if others wait, and nothing else.
-* Of each connection one read is always taken: the other half is for those. When more is held than the whole budget,
-  the connection with the largest frame that waits (the oldest of such) is closed.
+* The budget consists of room for one frame of the largest size, and of a shared part. A connection may hold as much as
+  is free in half of the shared part: a few may hold much, many hold little each, and some is left for the next one.
+* A connection that holds more is not read, and waits until there is room, the oldest first, or until it has its turn.
+* One connection at a time has its turn: it is read to the end of its frame, however much is held. Turns go to the
+  oldest waiting connection, and to the oldest with the smallest frame, alternately: no flood of large frames keeps a
+  small one waiting, nor the other way round.
+* If others wait, a turn without input for `SILENT_MS`, or longer than `TURN_MS`, ends, and its connection is closed. So
+  a frame that is never completed blocks nobody.
+* A large request that is handled for more than a tick counts as held until it is answered, and keeps its turn. After
+  another `TURN_MS` the turn ends if others wait, but the connection stays open.
+* One read of each connection is always accepted: the other half of the shared part is for these. When more is held than
+  the whole budget, the connection with the largest frame that waits (the oldest of such) is closed.
 
-What is held is therefore never more than the budget and one read.
+So never more is held than the budget and one read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A limit on the bytes of large answers that all sockets are given in one tick of the loop.
 
-A system takes several megabytes of an answer in one go, at a third of a millisecond each, and as much again whenever a
-socket has room; with a few such clients everybody else waits for that. Here an answer of more than `LARGE_ANSWER` is
-written to its socket as far as the tick still allows, and the rest in later ticks, one socket after the other. While
-others send requests a tick goes less far: a request meets the one in which it comes, and two more until its answer.
+The operating system accepts several megabytes of an answer at once, at a third of a millisecond each, and again
+whenever a socket has room; a few such clients would delay all others. Here an answer of more than `LARGE_ANSWER` is
+written as far as the tick's limit allows, and the rest in later ticks, one socket after the other. While others send
+requests the limit is lower, because a request waits for the tick in which it arrives, and for two more until its answer.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class WriteShare:
             self._clock.call_soon(self._next_tick)
 
     def _goes_to(self) -> int:
-        """Return how many bytes this tick goes to."""
+        """Return the limit of this tick, in bytes."""
         if self.requests != self._seen:
             self._seen = self.requests
             self._beside = TICKS_BESIDE
@@ -135,6 +135,6 @@ class Rest:
         return taken
 
     def clear(self) -> None:
-        """Forget what is left."""
+        """Forget the answers that are left."""
         self._buffers.clear()
         self.size = 0

@@ -2,8 +2,8 @@
 
 By default each buffer above 128 KiB is mapped, touched page by page, and unmapped again. For record batches of a
 megabyte that is most of the broker's time: with these settings a produced megabyte costs 0.35 ms of CPU instead of 2,
-on a virtual machine, where page faults are dear. Idle memory stays as it is; what is kept at the top is at most
-`TOP_PAD_BYTES`. What lies below something that stays is kept, too, until `FreedMemory` gives it back.
+on a virtual machine, where page faults are dear. Idle memory does not grow by it: at most `TOP_PAD_BYTES` are kept at
+the top of the heap. Freed memory below something still in use is kept, too, until `FreedMemory` gives it back.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Heap(Protocol):
     """An allocator's memory, by addresses and bytes."""
 
     def take(self, size: int) -> int:
-        """Allocate: the address, 0 when there is no memory. What is free between other things goes before the end."""
+        """Allocate, and return the address, 0 without memory. Free gaps in the heap are used before its end."""
 
     def put_back(self, address: int) -> None:
         """Free what was taken."""
@@ -110,9 +110,9 @@ async def give_back(heap: Heap, breathe: Breathe) -> None:
     """Return to the system what was freed.
 
     `malloc_trim` cannot stop halfway, takes a tenth of a millisecond for each megabyte, and holds a lock meanwhile that
-    every thread needs. So free memory is taken piece by piece, large ones first, its pages are released, and when none
-    is left all is put back; `malloc_trim` is left with the seams between them and with what is smaller. When the
-    coroutine is closed before its end, what it holds is put back at once.
+    every thread needs. So free memory is allocated piece by piece, large ones first, and its pages are released; when
+    none is left, all pieces are freed again. `malloc_trim` then has only the seams between them, and smaller pieces. If
+    the coroutine is closed early, its pieces are freed at once.
     """
     held: list[int] = []
     try:
@@ -150,9 +150,10 @@ class Budget(Protocol):
 
 
 class FreedMemory:
-    """Has memory given back once budgets that were large have not been for `CALM_MS`: what is used again soon is kept,
-    and nothing is done, nor any timer set, as long as they are small. It goes on in each tick of the loop, until
-    budgets are large again.
+    """The return of memory to the system when budgets that were large have been small for `CALM_MS`.
+
+    Memory that is soon used again is kept. As long as budgets stay small, nothing is done, and no timer is set. The
+    work goes on in each tick of the loop, until budgets are large again.
     """
 
     def __init__(

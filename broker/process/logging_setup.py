@@ -98,9 +98,10 @@ class _JsonLines(logging.Formatter):
 
 
 def parse_levels(text: str) -> dict[str, int]:
-    """Levels by logger out of `LEVEL[,LOGGER=LEVEL]...`; the logger "" is all others. ValueError says what is allowed.
+    """Return levels by logger from `LEVEL[,LOGGER=LEVEL]...`; the logger "" stands for all others.
 
-    A logger's name stands for those below it, too: `shareq.broker.share` for `shareq.broker.share.partitions`.
+    A logger's name includes those below it: `shareq.broker.share` covers `shareq.broker.share.partitions`. ValueError
+    names the allowed levels.
     """
     levels: dict[str, int] = {}
     for part in text.split(","):

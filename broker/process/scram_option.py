@@ -43,9 +43,9 @@ class NewScramUser(NamedTuple):
 
 
 def parse_add_scram(text: str, environment: Mapping[str, str]) -> NewScramUser:
-    """Return the user that an option means.
+    """Return the user that an option describes.
 
-    ValueError, which says what is wrong and nothing of the password; OSError when its file cannot be read.
+    Raise ValueError, whose text never contains the password, and OSError if the password's file cannot be read.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None or match[1] not in SCRAM_MECHANISMS:

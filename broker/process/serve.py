@@ -36,7 +36,7 @@ class OtherGround(Protocol):
         """Open it, when the broker's listeners are bound."""
 
     async def wait_closed(self) -> None:
-        """Return when nothing of it is left open, behind the broker's stop."""
+        """Wait until everything is closed, after the broker's stop."""
 
 
 class Wanted(NamedTuple):
@@ -152,8 +152,8 @@ async def _started(server: Server, stopping: asyncio.Event) -> bool:
 def _stop_signals(*, hangup: bool) -> Sequence[int]:
     """Return the signals of a clean stop.
 
-    As in Apache Kafka, a terminal that goes away is one, too, unless nohup says that it is nothing, or SIGHUP (`hangup`
-    False) means something else.
+    As in Apache Kafka, SIGHUP from a closed terminal is one, too, unless nohup ignores it, or SIGHUP has another use
+    (`hangup` False).
     """
     if hangup and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         return (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

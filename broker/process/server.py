@@ -75,10 +75,11 @@ LEAVE_S: Final = 3.0  # how long a stop waits for other brokers to know of it
 
 
 class Seams(NamedTuple):
-    """The points where a broker meets the world. A server has the defaults; what `shareq.testing` starts has others.
+    """The points where a broker meets the world.
 
-    `fs` is given what hands calls back to the loop, `handlers` returns what makes the handler of a connection's frames.
-    Unless `durable_metadata`, commits of metadata survive a kill, but no loss of power.
+    A server has the defaults; brokers of `shareq.testing` have others. `fs` receives the function that hands calls back
+    to the loop; `handlers` returns the maker of handlers for connections. Unless `durable_metadata`, commits of
+    metadata survive a kill, but no loss of power.
     """
 
     clock: Callable[[asyncio.AbstractEventLoop], Clock] = LoopClock
@@ -293,7 +294,7 @@ class Server:
         return bound
 
     async def _start_broker(self) -> Broker:
-        """Make what the broker is to stand on, then have it opened."""
+        """Make the broker's ground, then have it opened."""
         loop = asyncio.get_running_loop()
         fs = self._seams.fs(loop.call_soon_threadsafe)
         env = Environment(self._seams.clock(loop), Random(SystemRandom().getrandbits(128)), fs, SystemRandom())
@@ -433,7 +434,7 @@ class Server:
 
 @contextmanager
 def _refusals(ground: str) -> Iterator[None]:
-    """Raise ServeError for what says that the ground of this name cannot be used."""
+    """Raise ServeError for exceptions that mean that the ground of this name cannot be used."""
     try:
         yield
     except (ConfigError, FeatureError) as error:

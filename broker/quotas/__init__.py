@@ -1,1 +1,1 @@
-"""Client quotas: whom they are for, what they limit, and how long a client that is over one has to wait. Pure."""
+"""Client quotas: their subjects, their limits, and the wait of a client that exceeds one. Pure."""

@@ -47,13 +47,11 @@ class Account:
         self._full_ms = full_ms
 
     def produced(self, size: int, now_ms: int) -> int:
-        """Count the bytes of a request with records that the client sent, and return for how many ms to read nothing
-        more of it.
-        """
+        """Count the bytes of a client's Produce request. Return for how many ms to stop reading from the client."""
         return 0 if self.producer is None else self.producer.spend(size, now_ms)
 
     def fetched(self, size: int, now_ms: int) -> int:
-        """Count the bytes of records that the client is sent, and return for how many ms to read nothing more of it."""
+        """Count the bytes of records sent to a client. Return for how many ms to stop reading from the client."""
         return 0 if self.consumer is None else self.consumer.spend(size, now_ms)
 
     def fetch(self, size: int, now_ms: int) -> tuple[int, bool]:
@@ -73,8 +71,9 @@ class Account:
         return UNLIMITED if self.consumer is None else int(min(self.consumer.bound * self._full_ms / 1000, UNLIMITED))
 
     def used(self, time_ns: int, now_ms: int) -> int:
-        """Count the time that the client's request took the broker, and return for how many ms, one window at most, to
-        read no more of it.
+        """Count the time of a client's request.
+
+        Return for how many ms, one window at most, to stop reading from the client.
         """
         return 0 if self.requests is None else self.requests.spend(time_ns, now_ms)
 

@@ -36,10 +36,10 @@ class Limits:
         return bool(self._bounds)
 
     def of_client(self, user: str, client_id: str) -> Limit | None:
-        """Return the limit for a user's client: the user's before that of all users, before that of the client id.
+        """Return the limit for a user's client: the user's wins over that of all users, and this over the client id's.
 
-        One for a user and a client id is before that for the user alone. Without a client id ("") none for client ids
-        holds.
+        Within each, a limit for a client id wins over the one for any. A client without an id ("") has no limit for
+        client ids.
         """
         for named_user in (user, DEFAULT):
             if client_id:

@@ -93,7 +93,7 @@ class Rate:
 
 
 class TokenBucket:
-    """Tokens that come back at a rate, up to the burst of all windows, and may be overdrawn (KIP-599)."""
+    """Tokens that are refilled at a rate, up to the burst of all windows, and may be overdrawn (KIP-599)."""
 
     __slots__ = ("_last_ms", "_tokens")
 
@@ -106,7 +106,7 @@ class TokenBucket:
         self._tokens = self.left(bound, now_ms, windows) - tokens
 
     def left(self, bound: float, now_ms: int, windows: Windows) -> float:
-        """Return the tokens left now, negative if overdrawn. `bound`: how many come back in a second."""
+        """Return the tokens left now, negative if overdrawn. `bound` is the refill a second."""
         burst = bound * windows.span_ms / 1000
         self._tokens = min(burst, self._tokens + bound * (now_ms - self._last_ms) / 1000)
         self._last_ms = now_ms

@@ -1,7 +1,7 @@
 """The answers of the records API, made from the state in this broker's memory.
 
-Each answer is a coroutine that returns bytes of JSON, and pauses for others on the loop. What it reads between two
-pauses is of one moment; the whole need not be. Nothing is changed by being looked at.
+Each answer is a coroutine that returns bytes of JSON, and pauses for others on the loop. Between two pauses it shows
+one moment; the whole answer may not. Reading changes nothing.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _persisted_in_flight(place: Place) -> int:
 
 
 def _oldest_ms(services: Services, place: Place) -> int | None:
-    """Return when the oldest unfinished record was put in flight (monotonic), as far as this process knows."""
+    """Return when the oldest unfinished record came into flight (monotonic), as far as this process knows."""
     if place.leader is not None:
         return place.leader.core.oldest_since_ms()
     share = services.made.share

@@ -1,4 +1,4 @@
-"""One redrive at work: rounds of a few letters, each sent back once, whatever comes in between.
+"""One redrive at work: rounds of a few letters, each sent back once, whatever fails in between.
 
 Before a round appends anything, it commits its last letter, the logs that its letters go to, and where those logs end.
 Then one batch for each log is appended under the redrive's own producer id; the commit of the next round says that this
@@ -161,7 +161,7 @@ class Redrive:
         return None
 
     async def _announce(self, progress: PartitionProgress, made: Round) -> None:
-        """Commit what is about to be done, then do it."""
+        """Commit the plan of a round, then carry it out."""
         ends: dict[Place, int] = {}
         for place in made.batches:
             log = self._world.log(*place)
@@ -184,7 +184,7 @@ class Redrive:
         await self._append(progress, made)
 
     async def _append(self, progress: PartitionProgress, made: Round) -> None:
-        """Append one batch to each log. What goes wrong with any of them is found out when all have answered."""
+        """Append one batch to each log. Failures are handled when all appends have been answered."""
         started_ms = self._env.clock.now_ms()
         self._busy = True
         answers = {place: self._append_to(place, records) for place, records in made.batches.items()}

@@ -76,8 +76,9 @@ class RedriveWorld(Protocol):
     def append(
         self, topic: str, partition: int, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
     ) -> ErrorCode:
-        """Append to the log of a partition as a client would; NONE: `on_durable` is called, maybe with an error that
-        was found later. Else what a client would be answered, or what `log` says.
+        """Append to the log of a partition as for a client. Return the error that a client would get, or that of `log`.
+
+        With NONE, `on_durable` is called later, perhaps with an error.
         """
 
     def may(self, owner: Owner, right: Right, name: str) -> bool:
@@ -101,10 +102,10 @@ class RedriveWorld(Protocol):
     def commit(
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
     ) -> Pending[ErrorCode]:
-        """Commit all together; the answer comes when that is durable, and is the first error if there is one.
+        """Commit all together. The result comes when the commit is durable, and is the first error, if any.
 
-        A RUNNING redrive does not expire, nor one that has sent back letters still in the queue; others expire as
-        groups' offsets do.
+        A RUNNING redrive does not expire, nor one whose sent letters are still in the queue; others expire as groups'
+        offsets do.
         """
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:

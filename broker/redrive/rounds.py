@@ -48,7 +48,7 @@ class Round:
         self._places = 0
 
     def add(self, offset: int, outcome: tuple[Place, RecordData] | What) -> bool:
-        """Add the next letter, and its outcome. False: there is no room, it goes into the next round."""
+        """Add the next letter with its outcome. Return False if the round is full, so that it goes into the next one."""
         if isinstance(outcome, What):
             self.count(outcome)
             if outcome in STAYS:
@@ -93,8 +93,9 @@ def _nothing(_partition: int, _letter: Letter) -> bool:
 
 
 class RoundMaker:
-    """Reads the queue of one redrive, one page ahead. Owned by its redrive. `sent_before` knows what other redrives
-    have sent back.
+    """The reader of one redrive's queue, one page ahead. Owned by its redrive.
+
+    `sent_before` knows the letters that other redrives have sent back.
     """
 
     def __init__(self, spec: RedriveSpec, world: RedriveWorld, sent_before: SentBefore = _nothing) -> None:
@@ -109,7 +110,7 @@ class RoundMaker:
         self._begun: Round | None = None
 
     def forget(self) -> None:
-        """Read again: what was read did not go back."""
+        """Forget the letters that were read, because they were not sent back, so that they are read again."""
         self._begun = None
         self._partition = -1
         self._page.clear()

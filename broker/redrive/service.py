@@ -66,7 +66,7 @@ class _Beginning(NamedTuple):
 
 
 class RedriveService(Service):
-    """All redrives of the broker. Finished redrives are known as long as their committed state."""
+    """All redrives of the broker. A finished redrive is known as long as its committed state exists."""
 
     def __init__(self, env: Environment, begin: Begin, world: RedriveWorld) -> None:
         self._env = env
@@ -147,7 +147,7 @@ class RedriveService(Service):
         return isinstance(log, ErrorCode) or log.log_start_offset < progress.sent_upto
 
     def _sent_before(self, spec: RedriveSpec) -> SentBefore:
-        """Return True if another redrive than that of `spec` has sent a letter of its queue back, or is about to."""
+        """Return a test for letters that another redrive of the queue has sent back, or is about to."""
 
         def sent(partition: int, letter: Letter) -> bool:
             running = ((each.spec, each.progress) for each in self._running.values())

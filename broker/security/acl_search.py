@@ -1,7 +1,7 @@
 """A search for many filters in many ACLs, in one pass over them for each kind of filter, which may take turns. Pure.
 
-Filters that ask for the same fields ask one table, in which the ACLs stand by the values of these fields. A filter with
-the pattern MATCH stands for some that name a resource: literally, as every one (`*`), and by each prefix of the name.
+Filters on the same fields share one table of the ACLs, by the values of these fields. A filter with the pattern MATCH
+is replaced by several: for the literal name, for `*`, and for each prefix of the name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Credentials for SCRAM users who do not exist, so that the first answer does not show which users do. Pure.
 
-A salt has a form: its length, and the way it is made. It depends on the tool that added the user, and is visible in the
-first answer, as the iterations are. A user that does not exist gets salt and iterations in a form that some existing
-user of the mechanism has, always the same ones as long as users of that form exist, and keys that match no known
+A salt has a form: its length, and the way it is made. The form depends on the tool that added the user, and the first
+answer shows it, as it shows the iterations. A user who does not exist gets salt and iterations in the form of some
+existing user of the mechanism, the same ones as long as users of that form exist, and keys that match no known
 password.
 """
 

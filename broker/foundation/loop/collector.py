@@ -20,7 +20,7 @@ YOUNG_LOOKS: Final = 1
 
 
 class Collector:
-    """Rests while anybody holds it off. There is one in a process, and so one of these (`COLLECTOR`)."""
+    """The garbage collector of this process (`COLLECTOR`), which rests while any part of the broker holds it off."""
 
     __slots__ = ("_holders", "_was_at_work")
 

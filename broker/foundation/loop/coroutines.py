@@ -68,7 +68,7 @@ def begin(
 
 
 def in_ticks(call_soon: Callable[[Callable[[], None]], None]) -> Callable[[Turn, Callable[[Exception], None]], None]:
-    """Return a `Turns.run` that takes one turn in each tick of the loop, whatever else goes on."""
+    """Return a `Turns.run` that takes one turn in each tick of the loop."""
 
     def take(turn: Turn, failed: Callable[[Exception], None]) -> None:
         try:
@@ -110,9 +110,9 @@ def beginner(budget: TurnBudget, run_in_turns: Callable[[Turn, Callable[[Excepti
 
 
 class Driven(Generic[T]):
-    """A coroutine that was suspended, and its `result`, which never comes if it is cancelled, or fails.
+    """A suspended coroutine and its `result`, which never arrives if the coroutine is cancelled, or fails.
 
-    A coroutine may return a `Pending`, whose value is the result then: nothing of it is left to do when that comes.
+    If the coroutine returns a `Pending`, the value of that is the result.
     """
 
     __slots__ = ("_budget", "_cancelled", "_coroutine", "_failed", "_in_turns", "_running", "result")
@@ -139,7 +139,7 @@ class Driven(Generic[T]):
             self._coroutine.close()
 
     def suspend(self, waits_for: Suspension) -> None:
-        """Go on when what the coroutine waits for has come."""
+        """Continue the coroutine when what it waits for is complete."""
         if isinstance(waits_for, Pending):
             waits_for.on_complete(self._go_on)
         else:

@@ -52,8 +52,9 @@ REFUSED_EFFORT: Final = 2 * 1024
 
 
 class Effort:
-    """`spent` since the go began, and how many `goes` there were: reads of a connection with a request in them. There
-    is one loop, and so one of these (`EFFORT`).
+    """The effort of the one loop (`EFFORT`).
+
+    `spent` counts since the current read began; `goes` is the number of reads of a connection with a request in them.
     """
 
     __slots__ = ("goes", "spent")

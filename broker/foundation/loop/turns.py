@@ -1,4 +1,4 @@
-"""Long work in short turns: one in each tick of the loop, so that whatever else is ready goes in between."""
+"""Long work in short turns, one in each tick of the loop, so that everything else that is ready runs in between."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class _Work(NamedTuple):
 
 
 class Turns:
-    """Does work one after the other, in the order in which it came, each to its end before the next begins.
+    """A queue of long work: each piece runs to its end before the next begins, in order of arrival.
 
-    So the memory for at most one of them is in use: work that begins in a turn continues right after the work of that
+    So memory is in use for one piece at a time; work that is added during a turn runs right after the work of that
     turn. Work is called once in each turn, until it returns false. Owned by the broker, on the loop's thread.
 
     A turn lets requests go first (`giving_way.py`).
 
-    The collector rests from the first turn of a work until few things are left of it. Where many stay when nothing more
-    waits, it looks at them, a tick after the last turn.
+    The garbage collector rests from the first turn of a piece of work until few of its objects are left. If many are
+    left when no more work waits, it runs a tick after the last turn.
     """
 
     __slots__ = ("_behind", "_call_soon", "_in_turn", "_waiting", "_way")

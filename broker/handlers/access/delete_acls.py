@@ -85,7 +85,7 @@ async def _find(
 async def _answer(
     ctx: RequestContext, search: AclSearch, filters: Sequence[DeleteAclsFilter]
 ) -> DeleteAclsResponse | Rows[DeleteAclsResponse]:
-    """Return the rows. Many filters may mean the same entries, so what each means is looked up again, not kept."""
+    """Return the rows. Many filters may match the same entries, so matches are looked up again instead of kept."""
     rows = Rows(ctx, DeleteAclsResponse(), "filter_results")
     for each in filters:
         row = DeleteAclsFilterResult(*NO_ERROR)

@@ -1,8 +1,8 @@
 """DescribeUserScramCredentials: v0 (KIP-554).
 
-Behaviour: which users have credentials in which mechanisms, with how many iterations; never salt or keys. No users
-named means all. One named twice is DUPLICATE_RESOURCE, one without credentials RESOURCE_NOT_FOUND. DESCRIBE on the
-cluster is needed.
+Behaviour: returns the users with credentials, their mechanisms and iterations, but never salt or keys. A request
+without names means all users. A user named twice is DUPLICATE_RESOURCE, one without credentials RESOURCE_NOT_FOUND.
+DESCRIBE on the cluster is needed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Behaviour: every entity is handled separately; all valid changes are made, up to 250 in one commit. An entity with an
 invalid key or a value out of bounds stays unchanged; so does one with the same key twice. If an entity comes twice, the
-first one counts, and its one answer says that it is wrong. Removing what is not there is no error. ALTER_CONFIGS on the
+first one counts, but its one answer is an error. Removing a quota that does not exist is no error. ALTER_CONFIGS on the
 cluster is needed.
 
 Here: addresses are IP addresses: Apache Kafka takes host names as well, and looks them up.

@@ -1,6 +1,6 @@
 """AlterConfigs: v0-2. Older clients alone send it; newer ones change properties one by one (IncrementalAlterConfigs).
 
-Behaviour: a resource's own properties are replaced: what is not named goes back to its default. Resources, checks and
+Behaviour: a resource's own properties are replaced: those not named return to their defaults. Resources, checks and
 errors are those of IncrementalAlterConfigs; a null value is INVALID_REQUEST.
 """
 

@@ -73,7 +73,7 @@ def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResp
 
 
 async def _offsets(ctx: FolderContext, request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
-    """Return the offsets by topic and partition: in the answer each of them comes once."""
+    """Return the offsets by topic and partition; a partition has one offset, because it is answered once."""
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         wanted = offsets.setdefault(topic.name, {})

@@ -130,7 +130,7 @@ async def _waited(
 
 
 async def _counted(ctx: RequestContext, waiting: WaitingFetch, read: FetchRead, limits: FetchLimits) -> None:
-    """Count what is there already, and end the wait if more has come while many partitions were read."""
+    """Count the records that exist already, and end the wait if more came while many partitions were read."""
     many = len(read.results) > PIECE or read.paused
     if many or limits.min_bytes > 1:
         for some in in_pieces([log for log in read.logs if log not in read.not_here]):

@@ -119,7 +119,7 @@ class ProduceFastPath:
         return slot
 
     def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
-        """Have an answer that `handle` returned say how long the client is to wait."""
+        """Write the client's wait into an answer that `handle` returned."""
         frame = bytearray(slot.frame or b"")
         _THROTTLE.pack_into(frame, _throttle_at(frame, self._bound.route.version), throttle_ms)
         slot.frame = frame

@@ -35,7 +35,7 @@ Named = Mapping[str, Sequence[int]]
 
 
 class _Group:
-    """A requested group: the `known` topics of its states are still to come, or those to describe are `named`."""
+    """A requested group. Either the `known` topics with a state are still to be found, or the topics are `named`."""
 
     __slots__ = ("answer", "asked", "known", "named")
 

@@ -1,8 +1,8 @@
 """The short way for a ShareGroupHeartbeat that repeats an earlier one of its connection, byte for byte.
 
 Nearly all of them do: the member is alive, and nothing is new for it. Frames are compared instead of parsed, and the
-coordinator is asked for one thing only, whether anything has changed. Whatever is not exactly that, and every error,
-goes the ordinary way; a test sends both ways the same.
+coordinator only reports if anything has changed. Every other request, and every error, takes the ordinary way; a test
+sends the same requests both ways.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The short way for a ShareFetch that is like the one before on its connection, and can only wait.
 
-A member without work asks for the same again and again: nothing differs but the correlation id and the epoch of its
-session. These frames are compared instead of parsed; where all partitions of the session are quiet, the request is
-parked at once, and nearly always answered by a frame that was made before. Whatever is not exactly that goes the
-ordinary way; a test sends both ways the same.
+A member without work repeats its request; only the correlation id and the session's epoch differ. Such frames are
+compared instead of parsed. If all partitions of the session are quiet, the request is parked at once, and nearly always
+answered by a frame made in advance. Every other request takes the ordinary way; a test sends the same requests both
+ways.
 
-    frame    key, version, correlation id | head: the rest up to the epoch | epoch | tail: limits, no topics, no tags
+frame key, version, correlation id | head: the rest up to the epoch | epoch | tail: limits, no topics, no tags
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RepeatedShareFetch:
         return slot
 
     def learn(self, frame: bytes, request: ShareFetchRequest) -> None:
-        """Remember a request that went the ordinary way, if it only goes on to fetch what its session names."""
+        """Remember a request that took the ordinary way, if it only continues to fetch its session's partitions."""
         services, size = self._context.services, _TAIL_BYTES.get(self._bound.route.version)
         if request.topics or request.forgotten_topics_data or request.is_renew_ack or request.unknown_tags:
             return

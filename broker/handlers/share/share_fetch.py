@@ -149,7 +149,7 @@ def _session(
 
 
 async def _delay(ctx: RequestContext, delay_ms: int) -> None:
-    """Wait so many milliseconds, for as long as the client is there."""
+    """Wait for `delay_ms`, but no longer than the client is connected."""
     if delay_ms > 0:
         over: Pending[None] = Pending()
         clock = ctx.services.env.clock

@@ -1,4 +1,4 @@
-"""The response to a ShareFetch, from what was fetched and what became of the acknowledgements."""
+"""The response to a ShareFetch, from the fetched records and the outcome of the acknowledgements."""
 
 from __future__ import annotations
 

@@ -72,8 +72,9 @@ def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
 
 
 def note_reasons(ctx: RequestContext, group_id: str, topics: Sequence[AcknowledgeTopic]) -> None:
-    """Keep why records are given back, where a client of ours says so, for their dead letters. Before the
-    acknowledgements are applied: these write them.
+    """Keep the reasons for released and rejected records, which clients of ours send, for dead letters.
+
+    To be called before the acknowledgements are applied, because these write the letters.
     """
     for topic in topics:
         for partition in topic.partitions:

@@ -70,7 +70,7 @@ def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsRespon
 
 
 async def _create(ctx: FolderContext, plans: Plans) -> None:
-    """Create what can be, and turn what cannot be stored into errors."""
+    """Create the topics that can be created, and set errors for those that cannot be stored."""
     metadata = ctx.ground.metadata
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
     for at in range(0, len(topics), CREATED_TOGETHER):

@@ -1,8 +1,8 @@
 """The choice of a log to clean, and of the end of cleaning: Apache Kafka's rules (LogCleanerManager).
 
-A log's first segments are clean up to its first dirty offset. What follows may be cleaned as far as it is sealed, on
-stable storage, decided (no transaction is open in it) and older than min.compaction.lag.ms. It is worth it when that is
-more than min.cleanable.dirty.ratio of all, or older than max.compaction.lag.ms.
+A log is clean up to its first dirty offset. The segments behind it may be cleaned as far as they are sealed, on stable
+storage, without an open transaction, and older than min.compaction.lag.ms. A pass is worthwhile if these are more than
+min.cleanable.dirty.ratio of the log, or older than max.compaction.lag.ms.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One pass over one log: note what is newest, copy what survives, swap segments.
 
 The pass is a coroutine. It counts the bytes read, so that its driver can pause it, and waits until a segment is on
-stable storage; the log is in use meanwhile. It always begins at the log's start, so that what it lets go of is the last
-of its kind.
+stable storage; meanwhile the log is in use. It always begins at the log's start, so that a tombstone is removed only
+when nothing older of its key is left.
 """
 
 from __future__ import annotations

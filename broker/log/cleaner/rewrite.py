@@ -30,7 +30,7 @@ _LATEST: Final = 2**63 - 1
 
 
 async def paced(steps: Generator[int, None, T], took: Took) -> T:
-    """Return the result of steps, each of which yields how many records it has gone through."""
+    """Return the result of `steps`, and report the number of records of each step to `took`, which may pause."""
     while True:
         try:
             records = next(steps)

@@ -48,7 +48,7 @@ TopicPartition = tuple[str, int]
 
 
 class CleanerSettings(NamedTuple):
-    """`log.cleaner.*`. `memory_bytes` is what the keys of one pass may take, `bytes_per_second` what it may read."""
+    """The properties `log.cleaner.*`. A pass's keys may take `memory_bytes`; it may read `bytes_per_second`."""
 
     enable: bool = True
     backoff_ms: int = 15_000

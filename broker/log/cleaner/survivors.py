@@ -2,10 +2,10 @@
 
 For each record, a rule returns its subject and the effect on that subject's older records. Then
 
-* of a subject, everything older than its newest STATE or END goes;
-* a CHANGE supersedes nothing, and stays until a newer STATE or END has come;
-* an END (a tombstone) stays until its time is over, and is then the last of its subject to go;
-* what the rule keeps stays, what it discards goes.
+* all records of a subject that are older than its newest STATE or END are removed;
+* a CHANGE supersedes nothing, and stays until there is a newer STATE or END;
+* an END (a tombstone) stays until its time is over, and is removed as the last record of its subject;
+* records that the rule keeps stay, those that it discards are removed.
 
 Two rules: `latest_value` is Apache Kafka's, a record's subject is its key. `share_state` is for the records of
 `__share_group_state` (see `coordinator/share/records.py`): a ShareSnapshot is a share partition's state, a ShareUpdate
@@ -168,7 +168,7 @@ class Newest:
 
 
 def survivors(records: Iterable[J], rule: Rule, *, ends_are_over: Callable[[int], bool]) -> list[J]:
-    """Return the records that are left of a log, all of it judged at once.
+    """Return the surviving records of a whole log.
 
     `ends_are_over(offset)` as in `Newest.keeps`.
     """

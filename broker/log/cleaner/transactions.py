@@ -33,7 +33,7 @@ class TransactionTrace:
         self.kept: list[AbortedTransaction] = []
 
     def copy(self) -> TransactionTrace:
-        """Return the trace as it is here, to come back to."""
+        """Return a copy of the trace at this position, for a later return to it."""
         other = TransactionTrace()
         other._waiting = self._waiting.copy()
         other._aborted = self._aborted.copy()

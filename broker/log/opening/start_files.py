@@ -50,7 +50,7 @@ class StartFiles:
         self.clean_until = self._offsets(CLEANER_FILE)
 
     def plain_end(self, key: TopicPartition) -> LogEnd | None:
-        """Return where a log ended at a clean stop, if that is all a start needs to know of it."""
+        """Return the end of a log after a clean stop, if a start needs no more than that."""
         return self._stop.plain_end(key) if self._stop is not None and self.manifest is not None else None
 
     def promise_of(self, key: TopicPartition, topic_id: bytes, *, compacts: bool) -> Promise:

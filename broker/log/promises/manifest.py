@@ -1,4 +1,4 @@
-"""`log-manifest`: what is promised of each log. By it a start knows damage from a write that was cut off. Pure.
+"""`log-manifest`: the promises about each log. They let a start distinguish damage from an incomplete write. Pure.
 
 Lines, each with its own checksum; the last line for a log counts:
 
@@ -10,9 +10,8 @@ Lines, each with its own checksum; the last line for a log counts:
 
 `start` is the log start offset; `active` the base offset of the newest segment that has a file, -1 without any; below
 `synced` everything is on stable storage; `chain` is the CRC of the base offsets of all segments. A snapshot comes
-first, then changes are appended. A line that cannot be believed is left out, which understates what is promised.
-After another start of the machine, lines behind the synced ones may have been torn by a power loss: then nothing is
-missing, because they promised nothing yet.
+first, then changes are appended. A damaged line is left out, which understates the promises. After a reboot, lines
+behind the synced ones may have been torn by a power loss; nothing is missing then, because they promised nothing yet.
 """
 
 from __future__ import annotations

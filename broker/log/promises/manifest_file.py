@@ -1,8 +1,7 @@
-"""The manifest on disk: changes are appended as they come, synced within a second, and replaced by a snapshot from time
-to time.
+"""The manifest on disk: changes are appended, synced within a second, and at times replaced by a snapshot.
 
-An append is a plain write: it survives the end of the process. What a power loss takes of the last second only
-understates what had been promised. After each sync the file says how much of it is on stable storage.
+An append is a plain write, which survives the end of the process. If a power loss takes those of the last second, the
+promises are only understated. After each sync the file says how much of it is on stable storage.
 
     DATA/log-manifest        see `manifest`
     DATA/log-manifest.new    the next snapshot, until it is on stable storage

@@ -81,7 +81,7 @@ def recover_log(
     now_wall_ms: int,
     producer_expiration_ms: int,
 ) -> RecoveredLog:
-    """Open the segments of a partition's folder, believing what its promise says. OSError when a file is not read."""
+    """Open the segments of a partition's folder, judged by its promise. Raise OSError for an unreadable file."""
     opening = _Opening(pool, folder, interval_bytes, log_start_offset, promise)
     if not promise.clean or not opening.trust():
         opening.check_from(0 if promise.clean else promise.checked_below)
@@ -381,7 +381,7 @@ class _Opening:
             )
 
     def _keep_promised_end(self) -> None:
-        """Let the log end where it was known to end, however much of it was found."""
+        """Set the log end offset to the promised one, however much of the log was found."""
         promise = self._promise
         promised = max(promise.synced or 0, (promise.end or 0) if promise.clean else 0)
         if promise.clean or promise.same_boot:

@@ -4,10 +4,10 @@
                      -> not there: NotCached -> `load`: a thread reads it -> the waiting reader begins again
 
 Only the page cache is filled, so nothing can be out of date: the second read, like any other, does not find data that
-was cut off, cleaned or removed meanwhile. What fails in a thread is left to the second read, which waits for the disk
-and finds out. So does one whose bytes were gone again `MOST_TRIES` times: the machine is short of memory.
+was cut off, cleaned or removed meanwhile. If a thread fails, the second read waits for the disk and gets the error. It
+also waits if its bytes left the cache again `MOST_TRIES` times, because the machine is short of memory.
 
-A reader that goes on where its last read ended has the next bytes read ahead.
+For a reader that continues where its last read ended, the next bytes are read ahead.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BeingRead(NamedTuple):
 
 
 class Ahead:
-    """The readers of one file that were kept waiting by the disk, and up to where it is read ahead of each."""
+    """The readers of one file that had to wait for the disk, and how far each is read ahead."""
 
     __slots__ = ("_upto",)
 
@@ -80,7 +80,7 @@ class Ahead:
 
 
 class ColdReads:
-    """The reads of one broker that threads make, those of the same bytes once. On the loop's thread."""
+    """The reads that threads make for one broker; reads of the same bytes are made once. On the loop's thread."""
 
     __slots__ = ("_fs", "_under_way", "tried")
 

@@ -214,10 +214,9 @@ def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
 
 
 def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:
-    """Return the log end offset if the unsound bytes from `position` to the end were batches, as far as their headers
-    say.
+    """Return the log end offset that the headers of the unsound bytes from `position` on suggest.
 
-    Headers give the number of records twice. Where these differ, the larger one counts that the bytes have room for.
+    Headers give the number of records twice. If these differ, the larger one counts for which the bytes have room.
     """
     walk = BatchWalk(read_at, size, position=position, next_offset=next_offset, check_crc=False, gaps=False)
     end = next_offset

@@ -527,7 +527,7 @@ class Segment:
         return entries
 
     def remove(self) -> None:
-        """Remove the segment's files, the log first: what is left behind without it is swept at the next start."""
+        """Remove the segment's files, the log first: files without a log are removed by the next start."""
         self.synced = self.size
         self.close()
         remove_quietly(self._pool.fs, self.log_path)

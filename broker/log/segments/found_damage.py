@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class HeaderWalk(WalkAcross):
-    """Walk the batch headers of a segment from the batch at `position` on, around what is known to be damaged.
+    """Walk the batch headers of a segment from the batch at `position` on, around known damage.
 
     Iterating gives `(position, header)`; no CRC is checked.
     """

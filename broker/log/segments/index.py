@@ -102,9 +102,9 @@ class OffsetIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes, base_offset: int, log_size: int, *, sound: bool = False) -> OffsetIndex | None:
-        """Return the index in a file's content; None when it cannot belong to a log of `log_size` bytes.
+        """Return the index in a file's content; None if it cannot belong to a log of `log_size` bytes.
 
-        With `sound`, its entries are as they were written, and are not looked at one by one.
+        With `sound`, the entries are known to be unchanged, and are not checked one by one.
         """
         if len(data) % OFFSET_ENTRY_BYTES:
             return None
@@ -287,7 +287,7 @@ class SegmentMap:
         return bool(tail) and offset > tail[-1]
 
     def last_offset(self) -> int | None:
-        """Return the last offset (inclusive) of the newest batch that is known one by one."""
+        """Return the last offset (inclusive) of the newest batch, None if no batch is known individually."""
         return self._tail_last_offsets[-1] if self._tail_last_offsets else None
 
     def agrees(self, last_offset: int, position: int) -> bool:

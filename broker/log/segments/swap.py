@@ -1,9 +1,9 @@
-"""A cleaned segment takes the place of those it was made from, so that a crash leaves either all of them or it alone.
+"""A swap of old segments for a cleaned one, such that a crash leaves either all old ones or the new one.
 
-    <base>.log.cleaned    being written; thrown away at a start
-    <base>.log.swap       complete, on stable storage, and it counts: a start puts it in its place
-    <base>.txnindex.swap  its transaction index, there before `.log.swap` is
-    <base>.log.deleted    replaced; removed at a start
+    <base>.log.cleaned    being written; removed by a start
+    <base>.log.swap       complete, on stable storage, and valid: a start puts it in its place
+    <base>.txnindex.swap  its transaction index, written before `.log.swap`
+    <base>.log.deleted    replaced; removed by a start
 
 The names are Apache Kafka's. A `.swap` file replaces everything from its base offset to the offset behind its last
 batch, which is why its last batch is kept even when it is empty. The old index files at its base are removed before it

@@ -5,9 +5,9 @@
     ...
     {"files": 12, "sha256": "..."}       of every byte before this line
 
-`path` is relative to the data folder, in the order in which a restore makes the files: what makes the folder a data
-folder comes last. The content is `size` bytes at `at` of the object with that SHA-256; small files share one object.
-`seen` is what the copied file looked like: a file that still does need not be read again.
+`path` is relative to the data folder, in the order in which a restore makes the files: the marker of a data folder
+comes last. The content is `size` bytes at `at` of the object with that SHA-256; small files share one object. `seen`
+are the attributes of the copied file: a file that still has them need not be read again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The metadata of a data folder for a backup: read without disturbing the broker, as files that a start takes.
 
-The metadata is read after the ends of the logs were. It may then know a topic that is newer than the logs, or not know
-one any more whose folder was copied. Both are states a crash can leave: a topic is created there before its folders
-appear, and deleted there before anything else of it goes. Producer ids that logs have seen were taken there before.
+The metadata is read after the ends of the logs. So it may have a topic that is newer than the logs, or lack a topic
+whose folder was copied. Both are states that a crash can leave: a topic is created in the metadata before its folders
+appear, and deleted in the metadata before its folders are removed. Producer ids in the logs were allocated in the
+metadata before.
 
-Both records of it are read, the database as a copy of its files. A broker may be writing them: a torn copy does not
-match its digest, and the other copy, or another try, contains the commit.
+Both records of the metadata are read, the database as a copy of its files. A broker may be writing them: a torn copy
+does not match its digest, and the other copy, or another try, contains the commit.
 """
 
 from __future__ import annotations

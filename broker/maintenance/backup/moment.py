@@ -5,15 +5,15 @@ transaction log, then a marker in every partition, then another record. So the e
 be a state that never existed: markers of a transaction that is still open in the copied transaction log. Only the ends
 at one instant are the state that a `kill -9` at that instant would have left, which a start can handle.
 
-The broker is not stopped for that. Ends only grow, so two looks in a row that see the same show the ends of an instant
-between them. One look at thousands of logs takes longer than a broker is ever idle; but only few of them are being
-written at a time. Logs that were seen to move are "hot" and are looked at twice in quick succession, the others are
-looked at before and after:
+The broker is not stopped for that. Ends only grow, so if two looks in a row see the same ends, these were the ends at
+an instant in between. One look at thousands of logs takes longer than a broker is ever idle; but only few of them are
+being written at a time. Logs that were seen to move are "hot" and are looked at twice in quick succession, the others
+are looked at before and after:
 
-    all logs -> hot ones, hot ones again: equal? -> all logs: of the others none has moved? -> that was the moment
+all logs -> hot ones, hot ones again: equal? -> all logs: of the others none has moved? -> that was the moment
 
-A log that changes but is not involved (plain records: nothing refers to another log) is not waited for: its later end
-is taken, because committed offsets may point to any place before it.
+A log that changes, but only by plain records that refer to no other log, is not waited for: its later end is taken,
+because committed offsets may point to any place before it.
 """
 
 from __future__ import annotations

@@ -284,7 +284,7 @@ def _is_wanted(name: str, active_base: int) -> bool:
 
 
 def _are_still(held: HeldLog) -> bool:
-    """Return True if every name still denotes the opened file: then there was an instant at which all of them did."""
+    """Return True if every name still denotes the opened file, so that at one instant all of them did."""
     for file in held.files:
         status = os.stat(file.path, follow_symlinks=False)
         if (status.st_dev, status.st_ino) != file.seen[:2]:

@@ -1,10 +1,10 @@
 """One backup, step by step.
 
     1. a moment at which no log was being written (`moment`); the files of that moment are opened
-    2. every log is copied: whole sound batches, segments that have not changed since the last backup not again
-    3. log starts and metadata are read, after the logs: what they say of a log is at least as new as its copy; a
-       manifest is made of the copies
-    4. the catalog is written, last: before that there is no backup, and what was copied is removed by the next one
+    2. every log is copied in whole sound batches, except segments unchanged since the last backup
+    3. log starts and metadata are read after the logs, so they are at least as new as the copies; a manifest is
+       made of the copies
+    4. the catalog is written last: without it there is no backup, and the next one removes what was copied
 
 So the copy is the state that `kill -9` at that moment would have left, with metadata that is some seconds younger.
 """
@@ -57,9 +57,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class TakenBackup:
-    """The outcome of a backup: name, logs, files, bytes, how many of these bytes were written now; and the backups
-    removed after it.
-    """
+    """The outcome of a backup: name, logs, files, bytes, those newly written, and the backups removed after it."""
 
     name: str
     logs: int

@@ -40,9 +40,9 @@ class SourceLog(NamedTuple):
 
 
 class KafkaFolder:
-    """The content of a Kafka data folder. MaintenanceError if it is none, or cannot be taken as a whole.
+    """The content of a Kafka data folder. MaintenanceError if it is not one, or cannot be taken as a whole.
 
-    `left_out` are lines about what is there and is not taken.
+    `left_out` are lines about content that is not taken.
     """
 
     def __init__(self, path: str) -> None:

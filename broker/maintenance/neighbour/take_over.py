@@ -1,7 +1,7 @@
 """A data folder of ours with the logs of Apache Kafka's: topics by name and id, groups and offsets that are in logs.
 
 The `.log` files are copied, without incomplete writes at their end; a start makes the other files. The manifest
-promises each log up to where its copy ends. What makes it a data folder comes last.
+promises each log up to the end of its copy. The marker of a data folder is written last.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KEYS: Final[dict[str, ConfigDef]] = {"topic": TOPIC_KEYS, "group": GROUP_KEYS}
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """The amount copied, in bytes; `left_out` are lines about what was there and was not copied."""
+    """The amount copied, in bytes. `left_out` are lines about content that was not copied."""
 
     cluster_id: str
     topics: int

@@ -146,7 +146,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Report:
-    """Everything that was found, and how much was looked at; -1 for a producer id when there is none in any log."""
+    """All findings, and the amount of data checked. The producer id is -1 if no log has one."""
 
     findings: list[Finding] = field(default_factory=list)
     logs: int = 0

@@ -261,7 +261,7 @@ class _LogCheck:
         return self._expected.cut_from is not None and offset >= self._expected.cut_from
 
     def _tell_of_end(self, base: int, facts: SegmentFacts, read_at: Callable[[int, int], bytes], size: int) -> None:
-        """Report on the last segment: whether it is the newest, and goes as far as it must."""
+        """Report if the last segment is not the newest, or ends before its promised end."""
         due = self._expected.promised_end
         newest = self._expected.active
         if newest is not None and base < newest and facts.end_offset <= newest:

@@ -47,10 +47,11 @@ class ConsoleOptions(NamedTuple):
 
 
 def with_records_api(given: Mapping[str, str], console_token: str | None = None) -> dict[str, str]:
-    """Return the properties of a broker with a console: it gets the records API, on a port of its own if none is
-    wanted.
+    """Return the properties of a broker with a console: it gets the records API, on a free port if the operator names
+    none.
 
-    `given` is what the operator has said. The console's token opens it, too: who has that sees all of it anyway.
+    `given` are the operator's properties. The console's token opens the API, too, because its owner sees all of it
+    anyway.
     """
     if given.get(_LISTEN):
         return {}

@@ -54,7 +54,7 @@ def require_library() -> None:
 
 
 class KeySet:
-    """The keys of one issuer that can verify. `left_out` says which others there are, and why, for the log."""
+    """The keys of one issuer that can verify tokens. `left_out` describes the others, and why, for the log."""
 
     def __init__(self, keys: Sequence[Key], left_out: Sequence[str] = ()) -> None:
         from jwt.api_jws import PyJWS

@@ -20,7 +20,7 @@ _DESCRIPTORS: Final = "/proc/self/fd"
 
 
 class Made(NamedTuple):
-    """A context, and what its certificate says. `source` and `value` are the property that the certificate is from."""
+    """A context and its certificate's facts. `source` and `value` are the property that the certificate is from."""
 
     context: ssl.SSLContext
     subject: Subject

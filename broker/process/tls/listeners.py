@@ -57,10 +57,10 @@ class TlsListeners:
         return self._running[name].made.subject.not_after_s
 
     def prepare(self, config: BrokerConfig, names: Collection[str]) -> Callable[[], None]:
-        """Read the stores of these listeners, by their names in small letters, as they are configured now.
+        """Read the stores that are configured for these listeners, named in small letters.
 
-        Returns a function that has the listeners use them; nothing changes before it is called. Raises ConfigError when
-        there is no such listener, or a certificate does not fit.
+        Return a function that puts them to use; nothing changes before its call. Raise ConfigError for an unknown
+        listener, or an unsuitable certificate.
         """
         by_name = {name.lower(): name for name in self._running}
         made: dict[str, Made] = {}

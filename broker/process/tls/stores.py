@@ -17,7 +17,8 @@ _JAVA_STORES: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")  # JKS and JCEK
 class KeyMaterial(NamedTuple):
     """Certificate with its chain, leaf first, and key, in PEM; `password` is the key's, "" for none.
 
-    `certificate` is the leaf in DER; `source` is the property that it all comes from, `value` what may be shown of it.
+    `certificate` is the leaf in DER; `source` is the property that names the store, `value` the part of its value that
+    may be shown.
     """
 
     pem: str

@@ -30,7 +30,7 @@ _MAX_LENGTH_BYTES: Final = 4
 
 
 class MalformedDer(ValueError):
-    """Not the DER that was expected. The text says what."""
+    """Unexpected DER. The text names the fault."""
 
 
 class Der(NamedTuple):

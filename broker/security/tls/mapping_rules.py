@@ -31,7 +31,7 @@ class NoMatchingRule(Exception):
 
 
 class MappingRules:
-    """The rules of a text. ValueError says what is wrong with one."""
+    """The rules in a text. ValueError names the fault of a rule."""
 
     __slots__ = ("_rules",)
 
