@@ -93,7 +93,7 @@ class Cluster:
         return self._name_errors.get(name, ErrorCode.NONE)
 
     def leader(self, topic_id: bytes, partition: int) -> int | None:
-        """Return the leader's node; None if there is none now, or none known."""
+        """Return the leader's node; None if there is none, or it is unknown."""
         topic = self._topics.get(topic_id)
         leader = NO_LEADER if topic is None else topic.partitions.get(partition, (NO_LEADER, -1))[0]
         return None if leader == NO_LEADER else leader

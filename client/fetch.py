@@ -52,7 +52,7 @@ class OffsetsGone(ClientError):
 
 
 class TopicGone(ClientError):
-    """No topic of this id (any more), whatever there is of its name."""
+    """A topic id that does not exist (any more), even if a topic of the same name does."""
 
 
 class Fetched(NamedTuple):
@@ -126,9 +126,7 @@ class RangeFetcher:
     def _answer(
         self, target: _NamedPartition, position: int, last: int, reply: Exchange | ClientError
     ) -> tuple[PartitionData, int, int]:
-        """Return an answer that goes beyond `position`, how much of it is whole batches, and which
-        offset follows them.
-        """
+        """Return an answer that goes beyond `position`, the size of its whole batches, and the offset after them."""
         tries = Tries(self._network.config, self._network.config.default_api_timeout_ms, time.monotonic)
         unknown = 0
         while True:

@@ -1,8 +1,8 @@
-"""One connection as a dialogue, without the socket: which versions to speak, the login, which answer is whose.
+"""One connection without its socket: the choice of versions, the login, and the assignment of answers to requests.
 
-ApiVersions comes first; a broker that does not know our version of it answers UNSUPPORTED_VERSION in version 0, and
-says there which it knows. Then SaslHandshake and SaslAuthenticate, if there is a login. Answers come in the order of
-requests.
+ApiVersions comes first; a broker that does not support our version of it answers UNSUPPORTED_VERSION in version 0,
+which lists the versions that it supports. Then SaslHandshake and SaslAuthenticate, if there is a login. Answers come in
+the order of requests.
 """
 
 from __future__ import annotations

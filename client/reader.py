@@ -67,9 +67,9 @@ class Reader:
         self.positions = dict(positions)
 
     def read(self, max_wait_ms: int, partitions: Sequence[Partition] | None = None) -> Iterator[ReadRecord]:
-        """One round of all, or of some of the partitions: what there is, by partition; waits up to `max_wait_ms`.
+        """Read once from all, or some, of the partitions. Yield the records by partition; wait up to `max_wait_ms`.
 
-        A position below the log's start moves there. Raises BrokerError for a refusal.
+        A position below the log's start moves there. Raise BrokerError for a refusal.
         """
         asked = list(self.positions if partitions is None else partitions)
         found = self._calls.each_partition(

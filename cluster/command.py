@@ -68,7 +68,7 @@ def node_of(
 
 
 class NodeStart:
-    """The opening of a node's ground, which knows when all parts of it are closed: `OtherGround`."""
+    """The opening of a node's ground (`OtherGround`), which knows when all its parts are closed."""
 
     def __init__(self, config: BrokerConfig, options: ClusterOptions) -> None:
         self._config: Final = config
@@ -78,7 +78,7 @@ class NodeStart:
         self._kept: ConfigLog | None = None
 
     async def make(self, env: Environment, endpoints: Mapping[str, Endpoint]) -> NodeGround:
-        """Reach the cluster, check it, and make what the node stands on. Raises ServeError."""
+        """Reach the cluster, check it, and make the node's ground. Raise ServeError."""
         self._refuse_unreachable(next(iter(endpoints)))
         self._link = NetworkLink(self._options.client)
         link = CountedLink(env.clock, self._link)

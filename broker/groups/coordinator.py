@@ -70,9 +70,9 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
 
 
 class GroupCoordinatorService:
-    """The shards of all groups. Answers come when what they say is durable.
+    """The coordinators of all groups. A request is answered when its effect is durable.
 
-    `counters`: what happens to classic and consumer groups, and to offsets. `may_make_share_group` (limit, group id)
+    `counters` count the events of classic and consumer groups, and of offsets. `may_make_share_group` (limit, group id)
     returns True if `group.share.max.groups` allows a new group; `GroupNames` counts the groups by owner.
     """
 

@@ -48,7 +48,7 @@ class Round:
         self._places = 0
 
     def add(self, offset: int, outcome: tuple[Place, RecordData] | What) -> bool:
-        """Add the next letter with its outcome. Return False if the round is full, so that it goes into the next one."""
+        """Add the next letter with its outcome. Return False if the round is full; the letter is for the next one."""
         if isinstance(outcome, What):
             self.count(outcome)
             if outcome in STAYS:

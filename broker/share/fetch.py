@@ -84,7 +84,7 @@ class FetchedPartition(NamedTuple):
 
     @property
     def says_something(self) -> bool:
-        """True if a waiting client wants to know of it."""
+        """True if a waiting client has to be answered with it."""
         return self.error is not ErrorCode.NONE or len(self.acquired) > 0
 
 

@@ -164,9 +164,9 @@ class SharePartitionLeader:
         return self.log.last_stable_offset if committed else self.log.high_watermark
 
     def may_have_records(self) -> bool:
-        """Return False if no fetch of the group could acquire anything from the log now, nor find an error there.
+        """Return False if no fetch of the group could acquire records from the log now, or find an error there.
 
-        Looks no more, where there is nothing to read, until there is news.
+        If the log had nothing to read, the result stays False until something changes.
         """
         core, log = self.core, self.log
         if not self.has_news or not core.can_acquire():

@@ -40,9 +40,9 @@ class GroupShareFetches:
 class ShareCounters:
     """Counters by share partition, topic and group.
 
-    Those of a share partition outlive its leader, so that a group whose consumers come and go is counted on; they end
-    with its state. `ended` is the sum of those that have ended. Only existing groups and topics are counted by name: a
-    client that invents names makes nothing grow.
+    The counters of a share partition outlive its leader, so that they continue when a group's consumers leave and
+    return; they end with its state. `ended` is the sum of those that have ended. Only existing groups and topics are
+    counted by name, so invented names take no memory.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Loading a share partition: its persisted state, and the start offset of one without such a state.
 
-The start offset of a new one is written down at the first acquire. Apache Kafka resolves it again after a crash, and
-with `latest` skips what came in between. Within a state epoch the stored start offset never moves back.
+The start offset of a new share partition is persisted with the first acquisition. Apache Kafka resolves it again after
+a crash, and with `latest` skips the records in between. Within a state epoch the stored start offset never moves back.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Loads:
     async def _log_end(
         self, leader: SharePartitionLeader, start_offset: int, batches: Sequence[StateBatch]
     ) -> int | ErrorCode:
-        """Return the log's end (exclusive) when that is known of all records that the state knows."""
+        """Return the log's end (exclusive), once that is known for all records in the state."""
         log = leader.log
         if not self._believes_absence and leader.truncated_to is None:
             reached = max((batch.last_offset + 1 for batch in batches), default=start_offset)

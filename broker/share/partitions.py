@@ -124,8 +124,11 @@ class SharePartitionManager:
         acquired: Sequence[AcquiredRange],
         refused: Sequence[tuple[int, bytes]],
     ) -> list[AcquiredRange]:
-        """Reject what has just been acquired of the refused records in the member's place; return what is left to hand
-        out. The group's dead-letter queue gets them, if it has one.
+        """Reject the refused records that were just acquired, on the member's behalf.
+
+        Return the ranges left to deliver.
+
+        The group's dead-letter queue gets the rejected ones, if it has one.
         """
         from shareq.broker.share.dated_records import refused_of  # for groups with delays alone
 
@@ -338,11 +341,11 @@ class SharePartitionManager:
                 self._drop(leader, LeaderState.FENCED)
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Another operation is rewriting or deleting their states: forget what was read of them.
+        """Forget the states of these share partitions, because another operation rewrites or deletes them.
 
-        Called together with the share coordinator's operation, it leaves no gap: a pending write comes before that
-        operation, a dropped share partition begins none, and the next load reads the state after it. State epochs alone
-        would not do: those of a group that never had members are all equal.
+        The call comes together with the share coordinator's operation, so there is no gap: a pending write precedes the
+        operation, a dropped share partition begins no write, and the next load reads the state after it. State epochs
+        alone would not suffice: those of a group that never had members are all equal.
         """
         for key in keys:
             leader = self._leaders.get(key)

@@ -1,9 +1,11 @@
-"""The share fetches that wait for records, and which of them look again: Apache Kafka's purgatory of share fetches.
+"""Waiting share fetches, and the choice of those that look for records again:
 
-A fetch waits on all the share partitions that it asks for. An event on one of these lets the fetches that wait on it
-look again, one after the other in their order of arrival, and only as many as there may be records for: a record costs
-one look, even if many wait. One that looks and cannot take passes the turn on and keeps its place. Several reasons of
-one tick have them look once.
+Apache Kafka's purgatory of share fetches.
+
+A fetch waits on all the share partitions that it asks for. After an event on one of these, the fetches that wait on it
+look again, one by one in their order of arrival, and only as many as there may be records for: so a record costs one
+look, even if many fetches wait. A fetch that looks in vain lets the next one look, and keeps its place. Several events
+in one tick cause one look.
 """
 
 from __future__ import annotations
@@ -138,8 +140,9 @@ class ShareFetchPurgatory:
 
 
 def _in_order(waiters: dict[Parked, None]) -> Iterator[Parked]:
-    """Yield the fetches in the order they came, each that still waits when its turn comes. Those in front are mostly
-    answered, and then the others are not listed.
+    """Yield the fetches in order of arrival, each if it still waits at its turn.
+
+    The first ones are mostly answered, so the others are not copied into a list.
     """
     while waiters:
         first = next(iter(waiters))

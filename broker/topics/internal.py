@@ -2,8 +2,8 @@
 
 Their definitions follow Apache Kafka 4.3.1 except for `__share_group_state`, which is compacted here, with a policy of
 its own (its update records are deltas). There is one broker, so more than one replica is impossible: such a
-configuration creates nothing and says so, as Apache Kafka does while it has too few brokers. More in-sync replicas than
-exist count as one, as there; the start has warned of it (`shareq.broker.config.keys.effects`).
+configuration creates nothing, with an error, as in Apache Kafka while it has too few brokers. More in-sync replicas
+than exist count as one, as in Apache Kafka; the start warns of that (`shareq.broker.config.keys.effects`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Batches that the broker makes by itself for a topic of clients, appended as theirs are.
 
-What the topic's `compression.type` has compressed may take longer than a turn of the loop, and many of them may come in
-one: dead letters of many partitions, a round of a redrive. What is too much for this turn is done in turns of its own.
+Compression by the topic's `compression.type` may take longer than a turn of the loop, and there may be many batches at
+once: dead letters of many partitions, a round of a redrive. Work that is too much for this turn is done in later turns.
 """
 
 from __future__ import annotations

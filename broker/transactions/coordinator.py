@@ -47,10 +47,10 @@ class CleanupIntervals(NamedTuple):
 
 
 class TransactionCoordinatorService:
-    """Everything asked of transactions. Answers come when what they say is durable.
+    """The transaction coordinators. A request is answered when its effect is durable.
 
-    The end of a transaction is answered when its markers are written, or could not be at the first attempt: a client
-    that commits and then reads sees what was committed, and a producer can begin its next transaction at once.
+    A transaction's end is answered when its markers are written, or when the first attempt failed: a client that
+    commits and then reads sees what was committed, and a producer can begin its next transaction at once.
 
     `new_producer_id` raises OSError; `transaction_version` is the finalized level of the feature. `timed_out` counts
     the transactions that were aborted because they lasted too long.

@@ -36,7 +36,7 @@ def partition_of(each: TxnOffsetCommitRequestPartition) -> OffsetCommitRequestPa
 
 
 class CommitOutcome(NamedTuple):
-    """The error of all partitions, except those of deleted topics (`gone`, their ids)."""
+    """The error of all partitions, except those of deleted topics (`gone` has the ids)."""
 
     error: ErrorCode = ErrorCode.NONE
     gone: frozenset[bytes] = frozenset()
@@ -65,11 +65,11 @@ class TransactionalOffsets:
         version: int,
         prepared: PreparedCommit,
     ) -> CommitOutcome:
-        """Commit, as part of the transaction, topics that were `prepared`; the header has none.
+        """Commit topics that were `prepared`, as part of the transaction. The header names no topics.
 
-        The group's topic exists. All partitions are refused if the partition that keeps the group's offsets is not
-        part of the transaction, and the broker does not make it so: before version 4 with INVALID_TXN_STATE. Topics
-        that are gone when the group decides are left out.
+        The group's topic exists. All partitions are refused if the partition that keeps the group's offsets is not part
+        of the transaction, and the broker does not add it: before version 4 with INVALID_TXN_STATE. Topics that are
+        deleted when the group decides are left out.
         """
         partitions = self._group_partitions()
         at = TopicPartition(CONSUMER_OFFSETS, partitions.place_of(header.group_id))

@@ -93,7 +93,7 @@ def _transactional_batches(
 
 
 def _gaps(batches: _Batches, producer: ProducerEpoch) -> dict[TopicPartition, ErrorCode]:
-    """KIP-890: a producer of transaction version 2 begins with sequence 0 on a partition that does not know it."""
+    """Return the errors of KIP-890: on a partition that does not know it, a producer begins with sequence 0."""
     return {
         at: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         for at, sequence in batches.sequences.items()

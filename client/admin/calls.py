@@ -30,7 +30,7 @@ Partition = tuple[str, int]
 
 
 class KnownSum(NamedTuple):
-    """The sum of the known values, None if there are none; and the number of unknown ones."""
+    """The sum of the known values, None if there are none, and the number of unknown ones."""
 
     known: int | None
     unknown: int
@@ -201,7 +201,7 @@ class Calls:
         return routes
 
     def by_leader(self, partitions: Sequence[Partition], left_ms: int) -> Routes[Partition]:
-        """Routes of partitions to their leaders. What is known is asked for again where it lacks a leader."""
+        """Return the partitions by leader. Metadata that lacks a leader is requested again."""
         names = {name for name, _ in partitions}
         ids = self.network.topic_ids(names, timeout_ms=left_ms)
         nodes: dict[int, list[Partition]] = {}

@@ -95,7 +95,7 @@ class ShareGroups:
     ) -> Iterator[tuple[str, Outcome[Positions]]]:
         """Yield the groups' positions in partitions of `topics`, or in all that they have begun.
 
-        What is stored trails what members have acknowledged by one write. A group that does not exist has begun
+        The stored positions trail the members' acknowledgements by one write. A group that does not exist has begun
         nowhere.
         """
         ask, take = _question(topics), answered(DescribeShareGroupOffsetsResponse, _positions)

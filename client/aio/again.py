@@ -71,7 +71,7 @@ class Again:
         self._warned: set[str] = set()
 
     async def look(self, early: EarlyRecords) -> None:
-        """Note where the logs end in which records wait. What cannot be asked stays as it was."""
+        """Note the ends of the logs in which records wait. An end that cannot be read keeps its last value."""
         if self._network is None:
             config = ClientConfig.from_properties({**self._properties, "bootstrap.servers": self._servers})
             self._network = Network(config)

@@ -1,10 +1,11 @@
-"""Records that were acquired before their time: which are due, and which stand in the way of those behind them. Pure.
+"""Records acquired before their time: which are due, and which block the records behind them. Pure.
 
 A share partition hands out records from a window that begins at its oldest unfinished one (KIP-932): a record that
 waits for a day stops all later ones once the window behind it is full, even if the records in between are finished. So
-a record that waits is given half of the window. When the log grows beyond that behind it, the record is sent again, to
-the log's end (`again.py`), and finished in its old place. So is one that was delivered several times: each stop of a
-member is a delivery, and the group gives up a record after so many, begun or not.
+a waiting record may use up half of the window. When the log grows beyond that behind it, the record is sent again, to
+the log's end (`again.py`), and finished in its old place. The same happens to a record that was delivered several
+times: each stop of a member costs a delivery, and the group gives up a record after a number of them, even if no work
+on it began.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ class _Waiting(NamedTuple):
 
 
 class EarlyRecords:
-    """One member's. `window`: how far its group goes past its oldest unfinished record; 0: records always stay.
-    `limit`: how often it delivers a record.
+    """The early records of one member.
 
-    `topic_partition` names a share partition; the caller's times are seconds since the epoch.
+    `window`: how far the group goes past its oldest unfinished record; 0: early records always stay. `limit`: how often
+    the group delivers a record. `topic_partition` names a share partition; the caller's times are seconds since the
+    epoch.
     """
 
     def __init__(self, window: int, limit: int | None = None) -> None:

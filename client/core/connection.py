@@ -63,7 +63,7 @@ class Wire(Protocol):
         """Continue a dialogue; return None when it is over. A login may have to hash for a while."""
 
     def probe(self) -> str | None:
-        """Return how an idle connection has ended meanwhile; None if it has not, as far as is known."""
+        """Return how an idle connection ended; None if it seems to be open."""
 
     def end(self) -> None:
         """Close the socket."""

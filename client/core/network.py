@@ -140,7 +140,7 @@ class NetworkCore:
         return next(node for (node, _), one in self._connections.items() if one is connection)
 
     def hear(self, answer: Message) -> None:
-        """Learn what an answer says of brokers that the caller asked for itself."""
+        """Learn the brokers from an answer to the caller's own request."""
         match answer:
             case MetadataResponse():
                 self._heard(answer)
@@ -211,9 +211,10 @@ class NetworkCore:
         return found
 
     async def leader(self, topic_id: bytes, partition: int) -> int | None:
-        """Return the broker that leads a partition; None if none does now, or there is no such partition.
+        """Return the broker that leads a partition; None if there is no leader, or no such partition.
 
-        Asks if the leader is unknown or the answer old. After an error that names a wrong leader: `refresh`.
+        Requests metadata if the leader is unknown, or the metadata old. After an error about a wrong leader, call
+        `refresh`.
         """
         await self._freshen(topic_id, partition)
         return self._cluster.leader(topic_id, partition)
@@ -221,7 +222,7 @@ class NetworkCore:
     async def partitions(self, topic_id: bytes) -> list[int]:
         """Return the partitions of a topic, ascending, at least one.
 
-        Raises BrokerError if there is no such topic, or it may not be seen.
+        Raise BrokerError if the topic does not exist, or may not be described.
         """
         await self._freshen(topic_id)
         topic = self._cluster.topic(topic_id)

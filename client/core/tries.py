@@ -43,7 +43,7 @@ class Tries:
 
     @property
     def left_ms(self) -> int:
-        """Return how much of the time is left, for a call that is a part of this one. At least 1."""
+        """Return the time left, at least 1, for a call that is a part of this one."""
         return max(1, round((self.deadline - self._clock()) * 1000))
 
     @property

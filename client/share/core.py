@@ -140,7 +140,7 @@ class ShareCore:
     async def look(self, *, ask: bool = True) -> bool:
         """Give every assigned partition of the topics to its leader, and return whether each has one.
 
-        Without `ask`, topics and leaders that are known stand until they are old. Raises as `NetworkCore.refresh`.
+        Without `ask`, known topics and leaders are used until they are old. Raises the errors of `NetworkCore.refresh`.
         """
         topics = self.member.topics
         assigned = [tp for tp in self.member.assignment or () if self._names.get(tp[0]) in (None, *topics)]

@@ -39,9 +39,9 @@ class FetchRound(NamedTuple):
 
 
 class ShareDriver:
-    """Drives one member over `network`, which serves no other: a connection stands for one session.
+    """The driver of one member over `network`, which serves no other member: a connection stands for one session.
 
-    Any call may raise what says that trying again would not help: BrokerError, UnsupportedApi, AuthenticationFailed.
+    Any call may raise BrokerError, UnsupportedApi or AuthenticationFailed, after which another try would not help.
     """
 
     def __init__(self, network: NetworkCore, member: ShareMember, leaders: ShareLeaders, *, backoff_ms: int) -> None:

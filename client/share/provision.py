@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def ensure_topic(admin: Admin, topic: NewTopic) -> None:
-    """Create a topic. One that exists is left as it is, whatever it is like. Raises BrokerError, Unreachable."""
+    """Create a topic, unless it exists. An existing topic is left unchanged. Raise BrokerError, Unreachable."""
     outcome = admin.topics.create([topic])[topic.name]
     exists = isinstance(outcome, BrokerError) and outcome.code == ErrorCode.TOPIC_ALREADY_EXISTS
     if isinstance(outcome, ClientError) and not exists:

@@ -110,7 +110,7 @@ class ShareSession:
 
     @property
     def is_open(self) -> bool:
-        """True if the broker holds a session, as far as is known."""
+        """True if the broker seems to hold a session."""
         return self.epoch != INITIAL_EPOCH
 
     @property
@@ -242,9 +242,9 @@ class ShareSession:
         return ShareAcknowledgeRequest(self._group_id, self._member_id, FINAL_EPOCH, False, [])
 
     def _next_bytes(self, size: int) -> int:
-        """Twice what came, at once when that is more than before and by and by when it is less.
+        """Return twice the size of the last answer; a smaller value than before is approached in steps.
 
-        A broker reads what a fetch allows, whatever the limits of records and locks leave of it.
+        A broker reads as much as a fetch allows, even if limits of records and locks leave little of it.
         """
         wanted = min(max(LEAST_BYTES, 2 * size), _MAX_INT32)
         return wanted if wanted > self._bytes else (self._bytes + wanted) // 2

@@ -25,9 +25,9 @@ _ORDER: Final = "shareq.order"
 
 
 def widen(admin: Admin, group: str) -> int | None:
-    """Give a group the widest window that its broker allows, unless it has one of its own; return the value set.
+    """Set a group's window to the widest that its broker allows, unless the group has one. Return the value set.
 
-    None, with a line at level INFO, where that is refused, or where brokers know no such config of groups. Raises
+    Return None, with a line at level INFO, if that is refused, or if brokers do not know this group property. Raise
     Unreachable.
     """
     if any(each.source == "group" for each in _configs(admin, ("group", group), PARTITION_MAX_RECORD_LOCKS)):
@@ -43,8 +43,9 @@ def widen(admin: Admin, group: str) -> int | None:
 
 
 def reach(admin: Admin, group: str) -> int:
-    """Return how far past its oldest unfinished record a group goes, or 0 for a group with order by key, whose records
-    may not change places. Raises Unreachable.
+    """Return how far past its oldest unfinished record a group goes; 0 for a group with order by key.
+
+    Such a group's records may not change places. Raise Unreachable.
     """
     if any(each.value == "key" for each in _configs(admin, ("group", group), _ORDER)):
         return 0

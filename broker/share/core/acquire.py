@@ -195,7 +195,7 @@ class RecordAcquisition:
         )
 
     def _acquire_part(self, batch: Batch) -> int:
-        """Acquire what is available of a batch, offset by offset as it were; returns how many."""
+        """Acquire a batch's available records, with the same effect as offset by offset. Return how many."""
         if not batch.offset_form:
             if not batch.statuses[0].available:
                 return 0
@@ -212,8 +212,9 @@ class RecordAcquisition:
     def _choose(self, batch: Batch) -> list[Run]:
         """Return the available runs to take from a batch, each with the status it has now.
 
-        `delivery_limit` says which records travel alone or in small company. Apache Kafka counts up to exactly that
-        quota, so a batch of which more has been taken when the first such record comes is not cut short by it.
+        `delivery_limit` says which records are delivered alone, or with few others. As in Apache Kafka, such a record
+        ends the choice only if exactly its quota has been taken by then: if more has been taken already, the choice
+        goes on.
         """
         available_from = self._window.available_from
         if available_from is None:

@@ -1,8 +1,8 @@
-"""Records that their senders gave a time, by the header `shareq.not.before.ms`: a group may ask for them no earlier.
+"""Dated records: their senders gave them a time, in the header `shareq.not.before.ms`, before which they wait.
 
-What of a read is dated comes in with it (`Dated`), and waits in the window as a record that failed does: available, but
-not before its time. That is no delivery, holds no lock, and is not persisted: the log has the header, and who loads the
-share partition reads it again. Half of the window waits so at most; the rest stays behind it, in the log.
+The dated records of a read (`Dated`) wait in the window as failed records do: available, but not before their time.
+Waiting is no delivery, holds no lock, and is not persisted: the log has the header, and a leader that loads the share
+partition reads it again. At most half of the window may wait so; the rest stays behind it, in the log.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class DatedRange(NamedTuple):
 
 
 class Dated(NamedTuple):
-    """The dated records of a read: `waiting` have a time to come, `refused` one too far ahead or what is none.
+    """The dated records of a read: `waiting` have a time to come, `refused` one too far ahead, or an invalid one.
 
-    Both ascend and are disjoint, `refused` with the header's value.
+    Both are ascending and disjoint; `refused` has the header's value, too.
     """
 
     waiting: Sequence[DatedRange]
@@ -46,9 +46,10 @@ NOTHING_DATED: Final = Dated((), ())
 
 
 def dated(offsets: Sequence[int], values: Sequence[bytes], wall_ms: int, now_ms: int, max_ms: int) -> Dated:
-    """Return what the header's values say of records, now by the wall clock and by the monotonic one.
+    """Return the dated records among these. `wall_ms` and `now_ms` are the same moment by both clocks.
 
-    A time is of the wall clock, in milliseconds. In monotonic ones it is rounded up: both clocks are cut to whole ones.
+    A header's time is of the wall clock, in milliseconds. The monotonic time is rounded up, because both clocks are cut
+    to whole milliseconds.
     """
     waiting: list[DatedRange] = []
     refused: list[tuple[int, bytes]] = []

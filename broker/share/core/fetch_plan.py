@@ -37,8 +37,8 @@ def fetch_order(partitions: Sequence[T], session_epoch: int, most: int) -> list[
     """Return the partitions that a request of the session looks at, in the order to fetch them.
 
     Each request begins one partition further than the previous one, so that no partition always wins; the epochs that
-    open (0) and end (-1) a session keep the order. If there are more than `most`, it looks at the next `most` behind
-    those that the request before looked at.
+    open (0) and end (-1) a session keep the order. If there are more than `most`, a request looks at the `most`
+    partitions behind those of the previous request.
     """
     count = len(partitions)
     if count <= 1:
@@ -66,11 +66,10 @@ def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:
 
 
 def slice_bounds(spans: Sequence[PlacedSpan], acquired: Sequence[AcquiredRange]) -> tuple[int, int]:
-    """Return the bytes [start, end) of a read to send: from the record batch of the first acquired offset to that of
-    the last.
+    """Return the bytes [start, end) of a read to send: from the first acquired offset's batch to the last one's.
 
-    Return whole batches, ascending; records in between are included, and the consumer goes by the acquired ranges. A
-    read of one batch is sent as it is. Nothing acquired: (0, 0).
+    These are whole batches, ascending; records in between are included, and the consumer goes by the acquired ranges. A
+    read of one batch is sent as it is. If nothing is acquired, the range is (0, 0).
     """
     if not spans or not acquired:
         return (0, 0)

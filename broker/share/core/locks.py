@@ -156,9 +156,9 @@ def expire(
 ) -> list[Run]:
     """Release records whose lock has passed its deadline; return the changed runs, ascending. Their owners have lapsed.
 
-    Effective at once. A record goes back to available, perhaps after a while, is given up at the delivery count limit,
-    or archived below the start offset. One whose acknowledgement is being written is left alone: a failed write finds
-    the lock expired.
+    The release is effective at once. A record becomes available, perhaps after a delay; at the delivery count limit, or
+    below the start offset, it is archived. A record whose acknowledgement is being written stays: if the write fails,
+    its lock is found expired.
     """
     below = _expiry(now_ms, lapsed, None)
     above = _expiry(now_ms, lapsed, settings)

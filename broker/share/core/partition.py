@@ -77,7 +77,7 @@ class SharePartition:
 
     Every offset is inclusive unless said otherwise, every time is monotonic milliseconds and never goes back.
     `settings` may be replaced at any time and apply from then on; existing locks keep their deadline. Nothing may be
-    acquired before `load`. `counters` are counted on when they are given.
+    acquired before `load`. If `counters` are given, they continue.
     """
 
     def __init__(
@@ -424,9 +424,7 @@ class SharePartition:
         keys: KeyHashes,
         waiting: Sequence[DatedRange],
     ) -> list[AcquiredRange]:
-        """All records of the read enter the window, as far as there is room; then the available ones in it are
-        acquired.
-        """
+        """Add the records of a read to the window, as far as there is room; then acquire its available ones."""
         window, batches_before = self._window, self._window.batches.count
         if fetch_offset < batches[0].base_offset:
             compacted_away(window, fetch_offset, batches[0].base_offset)
@@ -480,7 +478,7 @@ class SharePartition:
     def _without_aborted(
         self, acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]
     ) -> list[AcquiredRange]:
-        """Archive what is acquired of the aborted records, in memory only; what is left to hand out."""
+        """Archive the acquired records that were aborted, in memory only. Return the ranges left to deliver."""
         window = self._window
         for first, last in held_before(aborted, acquired):
             for _, run_last, status in window.runs(first, last):

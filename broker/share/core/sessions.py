@@ -47,7 +47,7 @@ def next_epoch(epoch: int) -> int:
 
 
 class InMemory(NamedTuple):
-    """A session's partitions that are in memory, as they were found among `known` after so many `changes` of that."""
+    """The partitions of a session that are in memory, as found among `known` after `changes` changes of it."""
 
     known: object
     changes: int
@@ -163,10 +163,10 @@ class ShareFetchContext(NamedTuple):
     def select(self, results: Sequence[T], *, preview: bool = False) -> list[T] | ErrorCode:
         """Return the results that the response carries, in the same order.
 
-        All of them if the session was opened or ended by this request. Otherwise those with records, with an error, or
-        that the session owes an answer: newly added ones, and the first good result after an error. What brought
-        records goes to the end of the session's order. INVALID_SHARE_SESSION_EPOCH if another request has moved the
-        session on meanwhile. `preview` leaves the session as it is.
+        These are all if this request opened or ended the session. Otherwise they are those with records, with an error,
+        or owed to the client: of newly added partitions, and the first good result after an error. Partitions with
+        records move to the end of the session's order. Return INVALID_SHARE_SESSION_EPOCH if another request has
+        changed the session's epoch meanwhile. `preview` leaves the session unchanged.
         """
         if self.epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             return list(results)

@@ -64,8 +64,10 @@ class AckBatch(NamedTuple):
 
 
 class AckRanges(Sequence[AckBatch]):
-    """Acknowledgements of one type each: `numbers` has of each, in turn, its first and last offset (inclusive), and its
-    type. No object for each of them is made unless it is looked at.
+    """Acknowledgements of one type each, as a flat list.
+
+    `numbers` has three for each: its first and last offset (inclusive), and its type. Objects are made only for the
+    entries that are read.
     """
 
     __slots__ = ("numbers",)

@@ -1,7 +1,7 @@
 """Pending state writes, and the effects of their outcome on the records that wait for it.
 
-A change shows at once in the new state, without an owner: it is not acquirable, a second acknowledgement of it fails,
-and the start offset stops in front of it. A durable write settles it; a failed one takes it back.
+A changed record has its new state at once, without an owner: it cannot be acquired, a second acknowledgement fails, and
+the start offset stops in front of it. A durable write completes the change; a failed one undoes it.
 """
 
 from __future__ import annotations
@@ -202,10 +202,10 @@ def _finished(status: DeliveryStatus) -> DeliveryStatus:
 def release(
     window: InFlightWindow, member_id: str, change: StateChange, settings: ShareGroupSettings, now_ms: int
 ) -> None:
-    """Start giving back everything the member has acquired: its share session ended.
+    """Begin to release all records that the member has acquired, because its share session ended.
 
-    A record goes back to available, perhaps after a while, is given up at the delivery count limit, or archived below
-    the start offset.
+    A record becomes available, perhaps after a delay; at the delivery count limit, or below the start offset, it is
+    archived.
     """
     below = _given_back(member_id, change.write_id, None)
     above = _given_back(member_id, change.write_id, settings)

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class BrokerQueues:
-    """`QueueTopics` of this broker, which knows all of them: every question is answered at once, except creations."""
+    """The `QueueTopics` of this broker. It knows all topics, so it answers everything at once, except creations."""
 
     retriable: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER})
 

@@ -1,4 +1,4 @@
-"""The dead letters of one share partition, in the order of their deaths, and which of them go into the next batch."""
+"""The dead letters of one share partition, in the order of their deaths, and the choice of the next batch."""
 
 from __future__ import annotations
 

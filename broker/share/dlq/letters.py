@@ -1,4 +1,4 @@
-"""A dead letter as a record: what it carries of the dead one, and its headers (KIP-1191).
+"""A dead letter as a record: the content that it copies, and its headers (KIP-1191).
 
     __dlq.errors.topic            source topic
     __dlq.errors.partition        source partition, decimal
@@ -7,9 +7,9 @@
     __dlq.errors.delivery.count   deliveries when it died, decimal
     __dlq.errors.message          why, one of two sentences
 
-All of them UTF-8 text, in this order. A group that keeps its dead records (`shareq.dlq.keep`) has three more behind
-these, after a draft (KIP-1317), and the source's own headers in front: the last header of a name is this death's.
-Behind all of them is `__dlq.errors.shareq.error`, where a client of ours said why it gave the record back.
+All are UTF-8 text, in this order. A group that keeps its dead records (`shareq.dlq.keep`) adds three more behind these,
+after a draft (KIP-1317), and the source's own headers in front, so the last header of a name is from this death. The
+very last is `__dlq.errors.shareq.error`, if a client of ours gave a reason for releasing or rejecting the record.
 """
 
 from __future__ import annotations

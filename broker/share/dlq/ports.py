@@ -12,10 +12,10 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 
 class QueueTopics(Protocol):
-    """The topics that are queues, or are to be. Every use looks everything up; where other brokers must be asked, there
-    is one open question for each topic, regardless of how many wait for its answer.
+    """The topics that are dead-letter queues, or are to be. Nothing is cached.
 
-    `retriable` are the errors, of whatever is asked here, that may be over when it is asked again.
+    Where other brokers must be asked, there is one open question for each topic, however many wait for its answer.
+    `retriable` are the errors that may have passed when a call is repeated.
     """
 
     @property

@@ -64,9 +64,9 @@ class DeadLetterQueues:
             self._give_up(lane, lane.burials[0], lane.burials[0].letter.last_offset + 1, reason)
 
     def records_came(self, leader: SharePartitionLeader) -> None:
-        """Go on with letters that wait for records, for `DeadLetterWriter`.
+        """Continue with the letters that wait for records, for `DeadLetterWriter`.
 
-        What waits for its queue goes on waiting.
+        Letters that wait for their queue keep waiting.
         """
         lane = self._lanes.get(leader)
         if lane is not None and lane.fetches:

@@ -20,9 +20,9 @@ class RecentLetters:
         self._total = 0
 
     def add(self, letters: int, now_ms: int, window_ms: int) -> int:
-        """Count `letters` more. Return how many there were within `window_ms`, up to a hundredth of it longer ago.
+        """Count `letters` more. Return the number within `window_ms`, accurate to a hundredth of the window.
 
-        With another window than before it begins at 0.
+        A change of the window restarts the count at 0.
         """
         step_ms = max(window_ms // _STEPS, 1)
         if step_ms != self._step_ms:

@@ -33,10 +33,10 @@ class NextFetch(NamedTuple):
 
 
 class Ahead:
-    """The share partitions whose records were handed out just now, and how many to expect next; one in a turn of the
-    loop, and none in a turn in which an answer of these groups is still to be sent.
+    """The share partitions whose records were just delivered, with the number to expect next, to be read ahead.
 
-    `refresh` looks up a share partition's settings, `wake` has the fetches that wait for it look again.
+    One is read in a turn of the loop, and none in a turn in which an answer of these groups is still to be sent.
+    `refresh` looks up a share partition's settings, `wake` lets its waiting fetches look again.
     """
 
     __slots__ = ("_answers_leave_in", "_clock", "_expected", "_kept", "_refresh", "_scheduled", "_wake")

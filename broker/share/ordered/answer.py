@@ -85,7 +85,7 @@ def _wanted(spans: Sequence[BatchSpan], acquired: Sequence[AcquiredRange]) -> It
 
 
 class _Answer:
-    """Bytes to send, in the order they come; what stays as it was read is not copied before it must be."""
+    """Bytes to send, in order. Pieces that stay as they were read are not copied until they must be."""
 
     __slots__ = ("_end", "_parts", "_records", "_start")
 

@@ -1,7 +1,7 @@
-"""Reads of large record batches, kept for the fetches that come for the rest of them.
+"""Reads of large record batches, kept for later fetches of their other records.
 
-With order by key a fetch gets one record of each key at most, so a batch of ten thousand is handed out in many fetches.
-Reading a megabyte and checking its CRC for each of them would cost more than all else that they do.
+With order by key a fetch gets one record of each key at most, so a batch of ten thousand records is delivered in many
+fetches. Reading a megabyte and checking its CRC for each of them would cost more than all else that they do.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class KeptReads:
     ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
         """Read the share partition's log from `offset` to `until` (inclusive), below `upto`, like its own `read`.
 
-        What is kept is not read again, and is kept as long as the share partition has not finished it.
+        Kept batches are not read again. They are kept until the share partition has finished them.
         """
         key, log = leader.key, leader.log
         if offset >= log.log_start_offset and not log.refusal:

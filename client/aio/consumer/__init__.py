@@ -1,1 +1,1 @@
-"""A share group's member on the event loop: records are handed out, held, acknowledged and renewed one by one."""
+"""A share group's member on the event loop: it delivers, holds, acknowledges and renews records one by one."""

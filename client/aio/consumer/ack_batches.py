@@ -91,7 +91,7 @@ def _laters(waiting: Iterable[Waiting]) -> list[ack_delays.Later]:
 
 
 def reasons_of(portion: Portion) -> dict[TopicIdPartition, Tags]:
-    """Return the tags that say why records are given back, of the partitions that have any."""
+    """Return the tags with the reasons for releases and rejections, for the partitions that have any."""
     reasons = {
         tp: {one.first + at: one.reason for one in waiting if one.reason for at in range(len(one.records) or 1)}
         for tp, waiting in portion.items()

@@ -262,7 +262,7 @@ class ShareConsumer:
     async def poll(self, *, timeout_s: float = 1.0, max_records: int = 500) -> list[ShareRecord]:
         """Return up to `max_records` records, as soon as there are any; [] if none came within `timeout_s`.
 
-        With implicit acknowledgement, what was handed out before is accepted.
+        With implicit acknowledgement, the records returned before are accepted.
         """
         if max_records < 1:
             raise ValueError(f"max_records is {max_records}: must be 1 or more")
@@ -275,9 +275,10 @@ class ShareConsumer:
         return _Records(self)
 
     def batches(self, *, max_records: int = 500) -> AsyncIterator[ShareBatch]:
-        """Iterate over records by up to `max_records` of one partition, as soon as there are any, until the consumer is
-        closed. With implicit acknowledgement, the records of a batch are accepted when the next batch is asked for. A
-        step that is cancelled loses none.
+        """Iterate over batches of up to `max_records` of one partition, until the consumer is closed.
+
+        A batch comes as soon as there are records. With implicit acknowledgement, it is accepted when the next one is
+        requested. A cancelled step loses no records.
         """
         if max_records < 1:
             raise ValueError(f"max_records is {max_records}: must be 1 or more")
@@ -392,10 +393,11 @@ class ShareConsumer:
             raise errors[0]
 
     async def commit(self) -> list[tuple[ShareRecord, ClientError]]:
-        """Wait for the answers to all acknowledgements until now. Returns those since the last call that failed.
+        """Wait for the answers to all acknowledgements so far. Return those that failed since the last call.
 
-        Where the error is LockLost, or the answer is not known, the record may come again; else it may be acknowledged
-        once more. What `record.accept` and the like raised is not among them. After `close`: what failed in its course.
+        After LockLost, or an unknown outcome, the record may be delivered again; after other errors it may be
+        acknowledged once more. Errors that `record.accept` and its siblings raised are not included. After `close`: the
+        failures during the close.
         """
         self._check_loop()
         self._accept_handed()
@@ -440,7 +442,7 @@ class ShareConsumer:
         self._counts["refused" if error is not None else _COUNTED[kind]] += len(waiting.records)
 
     def _accept_handed(self) -> None:
-        """Accept what was handed out. The acknowledgements of a turn of the loop are queued together at its end."""
+        """Accept the records returned before. Acknowledgements of one turn of the loop are queued at its end."""
         handed, self._handed = self._handed, []
         waits = bool(self._passed)
         for record in handed:
@@ -481,7 +483,7 @@ class ShareConsumer:
             self._wake_for_more()
 
     def take_ready(self, most: int) -> list[ShareRecord]:
-        """Hand out records that are there, as `poll` does."""
+        """Return available records, as `poll` does."""
         return self._hand_out(most) if self.records_are_there() else []
 
     def give_back(self, keep: int) -> int:
@@ -557,7 +559,7 @@ class ShareConsumer:
     # -- inside
 
     def next_record(self) -> ShareRecord:
-        """Hand out a record that is there."""
+        """Return an available record."""
         record = self._buffer.popleft()
         record.state = State.IN_HAND
         record.held_since = self.polled_at
@@ -567,7 +569,7 @@ class ShareConsumer:
         return record
 
     def next_batch(self, most: int) -> ShareBatch:
-        """Hand out records of one partition that are there."""
+        """Return available records of one partition."""
         first, count = self._buffer[0], 0
         partition, topic_id = first.partition, first.topic_id
         for each in self._buffer:

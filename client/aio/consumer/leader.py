@@ -89,7 +89,7 @@ class SessionTask:
 
     @property
     def renews(self) -> bool:
-        """True if the broker knows renewals, as far as is known."""
+        """True unless the broker is known not to support renewals."""
         return self._renews
 
     def wake(self) -> None:
@@ -238,7 +238,7 @@ class SessionTask:
         await self._core.ack_consequences(self._leader, outcome)
 
     def _without(self, portion: Portion, delayed: Portion) -> Portion:
-        """Refuse releases with a delay, which this broker would lose; return what is left of the acknowledgements."""
+        """Refuse releases with a delay, which this broker would ignore. Return the other acknowledgements."""
         for tp, refused in delayed.items():
             self.held.failed(tp, refused, UnsupportedApi("release with a delay: the broker is not shareq"))
         left = {tp: [one for one in waiting if one not in delayed.get(tp, ())] for tp, waiting in portion.items()}

@@ -170,11 +170,10 @@ class ShareRecord:
 
 
 class ShareBatch(Sequence[ShareRecord]):
-    """Records of one partition, ascending, that were handed out together.
+    """Records of one partition, ascending, that were delivered together.
 
-    `accept` and its siblings work as those of a record, for all records still in hand: those acknowledged before stay
-    unchanged. They return when everything is answered, and raise the first error then: which records it is of, their
-    `state` shows.
+    `accept` and its siblings apply to all records still in hand: those acknowledged before stay unchanged. They return
+    when everything is answered, and then raise the first error; the records' `state` shows which are affected.
     """
 
     __slots__ = ("_owner", "_records")
@@ -192,7 +191,7 @@ class ShareBatch(Sequence[ShareRecord]):
         return self._records[0].partition
 
     async def accept(self) -> None:
-        """Done: none of them ever comes again."""
+        """Accept all records: none is delivered again."""
         await self._owner.settle_all(self._records, ACCEPT)
 
     async def release(self, reason: str = "") -> None:

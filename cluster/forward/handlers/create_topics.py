@@ -1,8 +1,8 @@
 """CreateTopics, forwarded to the broker that takes changes of the cluster: v2-7, cut to the cluster's.
 
 Behaviour: as the cluster's for the topics that the client may create; names of a node's own topics are INVALID_REQUEST,
-as is a name given twice. Effective properties are left out for clients that may not DESCRIBE_CONFIGS of the topic.
-The answer waits until the node knows what was created.
+as is a name given twice. Effective properties are left out for clients that may not DESCRIBE_CONFIGS of the topic. The
+answer waits until the node knows the created topics.
 """
 
 from __future__ import annotations

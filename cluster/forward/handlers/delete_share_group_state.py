@@ -1,6 +1,6 @@
 """DeleteShareGroupState, also asked for by other nodes: v0 (KIP-932).
 
-Behaviour: as at every broker, unless the request says that it is a node's: then it is refused if a later one has come,
+Behaviour: as at every broker, unless the request is marked as a node's: then it is refused if a later one has arrived,
 and waits for dead letters that the state owes.
 """
 

@@ -1,6 +1,6 @@
 """The effect of `group.share.delivery.count.limit` on a record that keeps failing (KIP-932, Apache Kafka 4.3.1).
 
-From about half the limit on it is handed out in ever smaller company, and when it is given back at the limit, it is
+From about half the limit on it is delivered with fewer and fewer other records. When it is released at the limit, it is
 archived: no member gets it again. In a group with a dead-letter queue it is archiving until its dead letter is written.
 """
 
@@ -36,7 +36,8 @@ def travels_alone(delivery_count: int, delivery_count_limit: int) -> bool:
 
 
 def largest_company(delivery_count: int, delivery_count_limit: int, batch_size: int) -> int:
-    """Return how many records of a batch may be handed out together with a record of so many deliveries: half of the
-    batch at `throttled_from`, and half of that for each further delivery; at least one.
+    """Return how many records of a batch may be delivered together with a record of so many deliveries.
+
+    That is half of the batch at `throttled_from`, and half of that for each further delivery, but at least one.
     """
     return max(1, batch_size >> (delivery_count - throttled_from(delivery_count_limit) + 1))

@@ -190,7 +190,7 @@ def _range(first: int, last: int, status: DeliveryStatus, in_flight_ms: int, beh
 
 
 def _put(found: list[RecordRange], each: RecordRange) -> None:
-    """Add a range, or make the last one longer if it goes on as it was."""
+    """Add a range, or extend the last one if they are adjacent and equal."""
     if found and found[-1].last_offset + 1 == each.first_offset and found[-1][2:] == each[2:]:
         each = each._replace(first_offset=found.pop().first_offset)
     found.append(each)

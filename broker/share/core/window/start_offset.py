@@ -41,10 +41,9 @@ def move_gap_start(window: InFlightWindow, offset: int) -> None:
 
 
 def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) -> None:
-    """Archive what was available between `fetch_offset` and `base_offset`, where a read has found that there are no
-    records.
+    """Archive available offsets from `fetch_offset` to `base_offset`: a read has found no records there.
 
-    What was available there is archived, in memory only, and a hole there is a natural one.
+    They are archived in memory only, and count as a natural gap.
     """
     window.archive(fetch_offset, base_offset - 1, RecordState.AVAILABLE)
     gap = window.active_gap
