@@ -169,8 +169,9 @@ class RedeliveryBackoff(NamedTuple):
 
 @settings
 class RecordDelays(NamedTuple):
-    """`shareq.delay.*`: with `enabled` a record waits in the broker until the time set by its sender, or by a member
-    that released it; `max_ms` is how far ahead that may lie.
+    """The properties `shareq.delay.*`. With `enabled`, a record waits in the broker until its time.
+
+    The sender sets the time, or a member that releases the record; `max_ms` is how far ahead it may lie.
     """
 
     enabled: bool = setting(

@@ -56,10 +56,10 @@ class TypedRecordSerde:
         return key, b"".join(written.pieces())
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """Return the record, or None when its type is unknown (to be skipped with a warning).
+        """Return the record, or None for an unknown type (to be skipped with a warning).
 
-        MalformedMessage when the bytes are not what the type says, or the value's version is out of its range, and
-        InconsistentRecords when they make no sense.
+        Raise MalformedMessage if the bytes do not have the type's form, or the value's version is out of its range, and
+        InconsistentRecords if they contradict each other.
         """
         classes = self._types.get(_int16(key, "record type"))
         if classes is None:

@@ -32,7 +32,7 @@ def at_once(steps: Steps[T]) -> T:
 
 
 class InconsistentRecords(RuntimeError):
-    """A record says what no coordinator writes, or does not fit those before it: the load of a log skips it."""
+    """A record that no coordinator writes, or that contradicts earlier ones: the load of a log skips it."""
 
 
 class RecordsTooLarge(Exception):
@@ -83,7 +83,7 @@ class LogRoom(Protocol):
     """
 
     def room_bytes(self) -> int:
-        """Uncompressed keys and values of so many bytes fit into a batch, if there are few of them."""
+        """Return how many bytes of uncompressed keys and values fit into a batch, if they are few."""
 
     def most_bytes(self) -> int:
         """More keys and values than these never fit, however they are compressed."""

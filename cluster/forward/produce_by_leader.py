@@ -7,7 +7,7 @@
                  |
                  +-- while so many requests are under way that the broker has work: what comes waits, and goes together
 
-A request has one batch of a partition at most, so batches of one partition go one behind the other, in order.
+A request has at most one batch of a partition, so batches of one partition are sent one after the other, in order.
 """
 
 from __future__ import annotations

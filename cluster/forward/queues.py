@@ -1,15 +1,15 @@
 """The cluster's topics as dead-letter queues: looked up, created and appended to as the node, with its rights.
 
-    find    ---> mirror, then the topic's properties; both are believed for a while; then room for letters
-    create  ---> the controller, then as find, until brokers have heard of it
+    find    ---> the mirror, then the topic's properties, both cached for a while; then room for letters
+    create  ---> the controller, then as find, until brokers know the topic
     append  ---> Produce with acks=all, by the partition's leader
 
 A topic takes letters if its errors.deadletterqueue.group.enable says so. Clusters before Apache Kafka 4.4 have no such
 property, and refuse topics with it: there the node's shareq.dlq.topics names the queues.
 
 This retries in the cases in which Apache Kafka's producers retry: another broker leads the partition, or none for a
-moment, a broker does not know a new topic yet, replicas are slow or too few, or an answer was lost. In the last cases
-the letters may be there already: at least once.
+moment, a broker does not know a new topic yet, replicas are slow or too few, or an answer was lost. In the last two
+cases the letters may be written already: delivery is at least once.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class ClusterQueues:
             admitted.complete(found)
 
     def _admit(self) -> None:
-        """Answer waiting searches, as long as there is room; their appends, and the ends of those, may come at once."""
+        """Answer waiting searches while there is room. Their appends may come, and end, at once."""
         if self._is_admitting:
             return
         self._is_admitting = True

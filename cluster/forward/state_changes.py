@@ -2,7 +2,7 @@
 
     InitializeShareGroupState, DeleteShareGroupState: a tagged field of our own, tag 29553 (0x7371)
         int8    1
-        int8    0 a new state, whatever there was; 1 unless one of that epoch exists; 2 unless any exists
+        int8    0: write a new state in any case; 1: unless one of that epoch exists; 2: unless any exists
         int32   the node that asks
         int32   the generation in which it owns the group's slot
         int64   the number of the request, of that node
@@ -11,9 +11,9 @@
         int64   the first offset that is written down
         int64   the end of the partition's log, -1 if it is not known
 
-A coordinator that has no answer asks again, and its first request may lie in a socket meanwhile, of a process that
-stands still. It would wipe all that was confirmed since. So the one that asks has to be the owner of the group's slot
-by the map of the owner of the states, and an older request than one that has come is refused.
+A coordinator without an answer repeats its request, while the first one may still wait in a socket of a suspended
+process. Handled late, it would wipe everything confirmed since. So the requesting node has to own the group's slot, by
+the map of the state's owner, and a request older than one that has arrived is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class How(Enum):
 
 
 class Asked(NamedTuple):
-    """A request of a coordinator: of one with a lower generation, or an older request of one, nothing is done."""
+    """The origin of a coordinator's request. Requests with a lower generation, or an older number, are ignored."""
 
     how: How
     node_id: int
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 
 
 def asked_in(tags: Tags) -> Asked | None:
-    """Return what a node says in a request; None: it is no node's, or cannot be read."""
+    """Return the origin that a node has put into its request; None for other clients, or if it is unreadable."""
     value = dict(tags).get(TAG)
     if value is None or len(value) != _ASKED.size:
         return None
@@ -88,14 +88,16 @@ class Reach(NamedTuple):
 
 
 def reach_in(tags: Tags) -> Reach | None:
-    """Return what the owner of a state says beside its summary."""
+    """Return the tag with which a state's owner extends its summary."""
     value = dict(tags).get(TAG)
     return Reach(*_SUMMARY.unpack(value)) if value is not None and len(value) == _SUMMARY.size else None
 
 
 class StateChanges:
-    """Judges what coordinators ask. `slot_of` returns the number of a group's slot; `owner_of` the node that owns it by
-    the map in force, None if that is nobody, or there is no map now.
+    """The judge of coordinators' requests.
+
+    `slot_of` returns the number of a group's slot; `owner_of` the node that owns it by the map in force, None if no
+    node does, or there is no map.
     """
 
     def __init__(self, slot_of: Callable[[str], int], owner_of: Callable[[int], int | None]) -> None:
@@ -122,7 +124,7 @@ class StateChanges:
         ready: Pending[ApiError],
         change: Callable[[], Pending[ApiError]],
     ) -> Pending[ApiError]:
-        """Make a change when it is `ready`, in the same turn, unless a newer one was asked for by then."""
+        """Make a change when it is `ready`, in the same turn, unless a newer one was requested in the meantime."""
 
         def begin(error: ApiError) -> Pending[ApiError]:
             if self._under_way.get(key) != asked.order:

@@ -155,7 +155,7 @@ class _Request:
         return type(self.message).__name__.removesuffix("Request")
 
     def end(self, outcome: _Outcome) -> None:
-        """Give the answer, or the failure, to the caller. What is raised there is logged: it ends no connection."""
+        """Pass the answer, or the failure, to the caller. The caller's exception is logged, and ends no connection."""
         _guarded(self.answer.complete, outcome)
 
     # -- what its exchange calls
@@ -179,7 +179,7 @@ class _Request:
 class _Lane:
     """The requests to one broker for one purpose, on one connection after the other.
 
-    The lane without a node has no connection: what waits in it goes to the lane of the first broker that is reached.
+    The lane without a node has no connection: its requests move to the lane of the first broker that is reached.
     """
 
     def __init__(self, link: NetworkLink, node: int | None, purpose: Purpose, number: int) -> None:
@@ -305,7 +305,7 @@ class _Lane:
         self._timer = self._link.loop.call_at(when, self._look_at_deadlines)
 
     def _look_at_deadlines(self) -> None:
-        """End what is late: what waits alone, what was sent with its connection, since its answer may come later."""
+        """End late requests: a waiting one alone, a sent one with its connection, since its answer may still come."""
         self._timer = None
         now = self._link.loop.time()
         late = [request for request in self._waiting if request.by <= now]

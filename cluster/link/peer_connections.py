@@ -1,9 +1,9 @@
 """Connections to the other nodes on asyncio, which are there to break when one dies.
 
-A peer that cannot be connected to again at once is lost; where its machine refuses the connection, its process has
-ended. One that can has closed the connection for another reason: for idleness, or because it has restarted, which the
-membership sees by itself. A question for versions now and then keeps a connection from being idle. Nothing else is
-said, so TLS without a proof of who is there is enough.
+When a connection breaks, the node tries to connect again at once. If that fails, the peer is lost; if its machine
+refuses the connection, the peer's process has ended. If it succeeds, the peer closed the connection for another reason:
+it was idle, or the peer restarted, which the membership notices by itself. A request for versions now and then keeps
+the connection busy. Nothing else is sent, so TLS without a check of the peer's identity suffices.
 """
 
 from __future__ import annotations

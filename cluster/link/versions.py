@@ -1,4 +1,4 @@
-"""The usable API versions: those that brokers serve, as far as this release knows them."""
+"""The usable API versions: those that both the brokers and this release know."""
 
 from __future__ import annotations
 

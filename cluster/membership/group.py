@@ -3,12 +3,12 @@
     find coordinator -> JoinGroup -> SyncGroup -> Heartbeat ... -> LeaveGroup
            ^               ^            |             |
            |               +------------+-------------+  a rebalance: join again
-           +-- the broker is another one, or is not heard of: the member stays what it is, wherever it can
+           +-- another broker coordinates, or none answers: the member keeps its membership, if it can
 
 The member that the coordinator elects makes the map of slots, and everybody gets it with SyncGroup. A lost peer is
 dropped by a rebalance that another member begins: joining again with unchanged metadata does nothing. The rebalance
-waits for it; for a peer that is known to have ended, the others send LeaveGroup. A node that starts checks the members:
-possibly no other node is left to notice that they have ended, including its own earlier life.
+waits for it; for a peer that is known to have ended, the others send LeaveGroup. A node that starts checks if the
+members have ended, its own earlier life among them, because no other node may be left to notice.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Membership:
         return True
 
     async def _look(self) -> None:
-        """See who is a member. Those of a group that is about to change are not described; they are waited for."""
+        """Describe the group's members. Members of a group in a rebalance are not described, but waited for."""
         request = DescribeGroupsRequest([self._settings.group_id])
         answer = await self._send(self._coordinator, request, self._settings.heartbeat_timeout_ms)
         found: dict[str, Node] = {}

@@ -1,13 +1,14 @@
 """The time for which a node may hand out records of a slot without a proof that it owns it.
 
-The log decides what is confirmed; a lease only bounds what a node hands out that was deposed and does not know it. Any
-proof renews it: a heartbeat to the membership that succeeded, or an append of the slot that got its expected offset.
-Heartbeats alone would stop all deliveries whenever the broker that coordinates the membership is replaced, appends
-alone those of idle slots; so an idle slot without heartbeats appends a record without other meaning.
+The log decides what is confirmed; a lease only bounds what a deposed node, which does not know that it is, hands out.
+Any proof renews it: a heartbeat to the membership that succeeded, or an append of the slot that got its expected
+offset. With heartbeats alone, all deliveries would stop whenever the broker that coordinates the membership is
+replaced; with appends alone, those of idle slots. So an idle slot without heartbeats appends a record that has no other
+meaning.
 
 A proof is as old as its request, not as its answer: an answer may have lain in a socket while the process stood still.
 
-    a slot without a proof for a lease   none of its records is handed out; acknowledgements go on
+    a slot without a proof for a lease   none of its records is handed out; acknowledgements still work
     a node without any for a lease       it is cut off: its clients are sent away, to the node that took over meanwhile
 """
 
@@ -26,9 +27,9 @@ LEASE_MS: Final = 6_000
 class LeaseClock(Protocol):
     """A clock that also counts the time in which the machine was suspended: CLOCK_BOOTTIME on Linux.
 
-    CLOCK_MONOTONIC there, which `Clock.now_ms` is, stands still meanwhile, and a node would wake up with its leases as
-    they were. A process that was stopped (SIGSTOP) is no matter: time goes on for either clock. Where a hypervisor has
-    stopped the whole machine no clock of it knows; safety does not rest on leases.
+    CLOCK_MONOTONIC there, which `Clock.now_ms` is, stops during a suspension, and a node would wake up with valid
+    leases. For a stopped process (SIGSTOP) both clocks continue. No clock notices that a hypervisor stopped the whole
+    machine; safety does not depend on leases.
     """
 
     def now_ms(self) -> int:
@@ -93,9 +94,11 @@ class Leases:
 
 
 class LeaseWatch:
-    """The timer over the leases: it lets slots without heartbeats append a sign of life, and notes when the lease ends
-    (the node is cut off) or begins again, before anything else follows from the proof: the node leads the slots that it
-    takes over then. What may be handed out is asked of `Leases` each time.
+    """The timer of the leases, which has slots without heartbeats append a sign of life.
+
+    It notes the end of the node's lease, which cuts the node off, and the return of the lease, before anything else
+    that follows from the proof, because the node leads the slots that it takes over then. `Leases` is asked before each
+    delivery.
     """
 
     def __init__(

@@ -51,8 +51,9 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as the others know it. `holds`: the slots it owns by its own knowledge, and the generation of each;
-    `placement`: how it wants slots to lie. One that does not say so is of a release that knows ONE alone.
+    """A node as the others know it. `holds`: the slots that it owns by its own knowledge, with their generations.
+
+    `placement`: how it wants slots to be divided. A node that does not name one is of a release that knows ONE alone.
     """
 
     node_id: int

@@ -96,7 +96,7 @@ class Ownership:
 
     @property
     def holds(self) -> Mapping[SlotId, int]:
-        """The slots that are owned, and their generations: what the node says of itself when it joins."""
+        """The owned slots with their generations, which the node reports when it joins."""
         return self._generations
 
     @property

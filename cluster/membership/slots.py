@@ -1,7 +1,7 @@
-"""The nodes that are to own slots. The elected member decides it for all; nothing depends on it for safety.
+"""The choice of the nodes that are to own slots. The elected member makes it for all; safety does not depend on it.
 
-A slot stays with the node that holds it: a move costs its clients a request, and the state a load. The rest goes by
-rendezvous hash: each slot has an order of all nodes of its own, so the loss of one moves only what that one had.
+A slot stays with the node that holds it: a move costs its clients a request, and the state a load. The others are
+placed by rendezvous hash: each slot has its own order of all nodes, so the loss of a node moves only that node's slots.
 
     ONE     one node owns all
     TOPIC   of each state topic every node owns as many slots as any other, or one more

@@ -1,6 +1,6 @@
 """The proof that a topic was deleted: a mirror is never complete, so a missing topic proves nothing.
 
-A broker may be late in hearing of a topic, and answers about one that may not be described as if there were none. So a
+A broker may learn of a topic late, and answers about one that the user may not describe as if it did not exist. So a
 topic counts as deleted when two answers, `PROOF_MS` apart and by different brokers if there are several, both say that
 its id is unknown, and that its name is unknown or belongs to another topic; and when no answer in between knew it.
 Pure.
@@ -24,7 +24,7 @@ class Witness(NamedTuple):
     named_id: bytes | None
 
     def denies(self, topic_id: bytes) -> bool:
-        """Return whether for this broker there is no such topic."""
+        """Return True if this broker does not know the topic."""
         if self.by_id is not ErrorCode.UNKNOWN_TOPIC_ID:
             return False
         if self.by_name is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:

@@ -41,7 +41,7 @@ class LeaderTable:
                 listener(topic_id, partition)
 
     def forget(self, topic_id: bytes) -> None:
-        """Drop what is known of a topic that was deleted. No listener hears of it."""
+        """Forget a deleted topic's leaders, without a call to listeners."""
         self._leaders.pop(topic_id, None)
         self._epochs.pop(topic_id, None)
 

@@ -1,7 +1,7 @@
 """All topics of a cluster, a page at a time where its brokers have pages (KIP-966, Apache Kafka from 3.8 on).
 
-An older broker names all of them in one answer of Metadata. Pages come one after the other and show different moments:
-a topic created or deleted meanwhile may be in them or not.
+An older broker names all of them in one answer to Metadata. Pages show different moments: a topic that was created or
+deleted in between may be missing or not.
 """
 
 from __future__ import annotations

@@ -383,7 +383,7 @@ class TopicMirror:
             await self._doubt({topic_id: missing[topic_id] for topic_id in some_ids})
 
     async def _doubt(self, witnesses: Mapping[bytes, Witness]) -> None:
-        """Ask the broker that has no such topics by name for them by id, and judge what it says."""
+        """Ask the broker that does not know these topics by name for their ids, and judge its answer."""
         node = next(iter(witnesses.values())).node
         rows = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in witnesses]
         answer = await self._ask(node, rows, BY_ID_FROM)

@@ -1,9 +1,9 @@
 """The check of the cluster when a node starts: reachable brokers, their features, rights, state topics.
 
-    reach         every broker says what it serves; tried again for a while, since a cluster may start with its nodes
-    lacks         what a node needs of that and does not find
-    rights        asked by requests that change nothing
-    state topics  made unless they exist, and looked at (`check_topic`)
+    reach         every broker reports its APIs; repeated for a while, since a cluster may start with its nodes
+    lacks         the APIs that a node needs and does not find
+    rights        tested by requests that change nothing
+    state topics  created if missing, and checked (`check_topic`)
 
 A refusal says why the node could not work, or how confirmed data would be lost; a warning names data that can be lost
 with brokers, or features that will be missing. Each names the resource, and the command that mends it where there is
@@ -237,7 +237,7 @@ async def _transactional_rights(link: Link, prefix: str) -> list[str]:
 
 
 async def _topic_rights(link: Link, names: Sequence[str], checked: Checked) -> None:
-    """Ask what may be done with the state topics, where brokers say it."""
+    """Find the node's rights on the state topics, if brokers report them."""
     if (newest_of(ApiKey.METADATA, checked.cluster.served.versions) or 0) < WITH_RIGHTS:
         return
     request = MetadataRequest([MetadataRequestTopic(name=name) for name in names], False, False, True)
@@ -311,8 +311,9 @@ def _other_slots(topic: StateTopic, slots: int) -> list[str]:
 
 
 def _replicas(replication: Replication, brokers: int) -> tuple[int, list[str]]:
-    """Return how many replicas there are to be. What the operator gave is asked for; the default is less on few
-    brokers.
+    """Return the number of replicas to create, and warnings.
+
+    The operator's number is used as it is; the default is lowered on few brokers.
     """
     if replication.given or brokers >= replication.factor:
         return replication.factor, []

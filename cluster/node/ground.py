@@ -78,8 +78,9 @@ class Cluster(NamedTuple):
 
 
 class NodeSettings(NamedTuple):
-    """The properties of a node beside those of every broker. Bytes and milliseconds. Unless it `proxies`, producers are
-    sent to the cluster.
+    """The properties of a node beside those of every broker, in bytes and milliseconds.
+
+    Without `proxies`, producers are sent to the cluster.
     """
 
     version: str
@@ -95,9 +96,9 @@ class NodeSettings(NamedTuple):
 class NodeGround:
     """`Ground` of a node, and its `MembershipListener`.
 
-    `kept` is what the nodes keep together, `lease_clock` also counts the time in which the machine was suspended,
-    `make_peers` makes the connections to other nodes by which they are seen to die; `nodes` carries requests to them,
-    where more than one of them owns slots.
+    `kept` is the metadata that the nodes share. `lease_clock` also counts the time in which the machine was suspended.
+    `make_peers` makes the connections whose loss shows that another node has died; `nodes` sends requests to other
+    nodes, if several own slots.
 
     Once it is open, the node joins the others; call `leave` before `close` if the others should not have to wait for
     its session to time out.
@@ -241,7 +242,7 @@ class NodeGround:
     # -- start and stop
 
     def open(self, services: Services) -> None:
-        """Join the other nodes. Slots of this node are taken over, and served, as soon as they are known."""
+        """Join the other nodes. This node takes over and serves its slots as soon as they are known."""
         self._services = services
         states = services.share_states.partitions
         self.slots.open(

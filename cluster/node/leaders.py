@@ -83,8 +83,9 @@ class NodeLeaders:
         return self._owner(slot)
 
     def own_epoch(self, topic: str, partition: int) -> int:
-        """Return how often the slot was taken over, as far as that is known while it is being loaded. Of one that is
-        served it is this node's take-over that counts, also if a later one was heard of.
+        """Return how often the slot was taken over, as far as that is known while it is loaded.
+
+        For a served slot this node's take-over counts, even if a later one is known.
         """
         if topic in NAMES:
             return self._epochs.get(slot_of(topic, partition), 0)
@@ -121,7 +122,7 @@ class NodeLeaders:
     # -- what the node sets
 
     def take_map(self, member_id: str, node_map: NodeMap) -> None:
-        """Know the other nodes, and who is to own what."""
+        """Take over the map of the nodes and the slots that they are to own."""
         self._others = {other: _as_broker(node) for other, node in node_map.nodes.items() if other != member_id}
         self._owners = node_map.owners
         for node in node_map.nodes.values():

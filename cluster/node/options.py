@@ -1,7 +1,7 @@
-"""The start options of a node beside a broker's properties: the cluster, and how its clients' records get there.
+"""The start options of a node beside a broker's properties: the cluster, and the way to it for clients' records.
 
-Everything else about a node is a property (`shareq.cluster.`). What some properties mean on a node is said here, too:
-the defaults of one broker by itself are not those of a cluster.
+Everything else about a node is a property (`shareq.cluster.`). Properties that have other defaults on a node than on a
+single broker are handled here, too.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ class ClusterOptions(NamedTuple):
 
 
 class Replication(NamedTuple):
-    """The replicas of a state topic, and how many of them have each record that was confirmed. `given`: the operator
-    said so, and is not given less.
+    """The replicas of a state topic, and how many of them have each confirmed record.
+
+    `given`: the operator set them, so fewer are not accepted.
     """
 
     factor: int

@@ -3,8 +3,8 @@
     read, write, replace             by the leader of the topic, which owns the slot of its states: always here
     initialize, delete, summaries    by the coordinator of the group: here, or asked of the owner of the slot
 
-What is asked of one node in one turn of the loop goes in as few requests as the order of the calls allows. Nothing is
-asked again: the coordinator's callers do that.
+Calls to one node in one turn of the loop are sent in as few requests as their order allows. Nothing is retried here:
+the coordinator's callers do that.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Call(NamedTuple):
 
     @property
     def request(self) -> tuple[object, ...]:
-        """Return what has to be the same of all that one request asks for."""
+        """Return the key of a request: calls with equal keys may share one."""
         how = self.operation.how if isinstance(self.operation, Initialize) else None
         return self.node_id, self.key.group_id, type(self.operation), how
 
@@ -231,7 +231,7 @@ class SpreadStates:
             await self._breathe()
 
     def _warn(self, call: _Call, error: ErrorCode) -> None:
-        """Log that a node lacks a right on another one: it says so each time, the log has it once."""
+        """Log, once, that this node lacks a right on another one, which reports it each time."""
         if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED and (call.node_id, error) not in self._refusals:
             self._refusals.add((call.node_id, error))
             logger.warning(

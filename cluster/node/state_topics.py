@@ -33,8 +33,8 @@ def topic_of(slot: SlotId) -> str:
 
 
 class StateTopics:
-    """`CoordinatorTopics` of a node: those of share groups were made before it started, others are the cluster's."""
+    """The `CoordinatorTopics` of a node. Those of share groups exist before it starts, others are the cluster's."""
 
     async def made(self, *names: str) -> ApiError:
-        """Return that they exist."""
+        """Return NO_ERROR, because all these topics exist."""
         return NO_ERROR

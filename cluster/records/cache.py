@@ -89,7 +89,7 @@ class ChunkCache:
         return granted
 
     def release(self, granted: int) -> None:
-        """Release the reservation: the answer came, or will not come."""
+        """Release the reservation, when the answer came, or will not come."""
         self.reserved_bytes -= granted
 
     # -- chunks

@@ -46,7 +46,7 @@ class Fault(NamedTuple):
 
 
 class EpochStart(NamedTuple):
-    """A leader epoch, and the base offset of the first batch that is known of it."""
+    """A leader epoch, and the base offset of its first known batch."""
 
     epoch: int
     offset: int

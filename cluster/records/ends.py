@@ -79,8 +79,9 @@ class _Asked(Generic[A]):
 
 
 class EndQuestions:
-    """Asks leaders about partitions. What is asked in one tick goes together. Nothing is retried: an error comes as an
-    error, a lost answer as REQUEST_TIMED_OUT.
+    """Requests to leaders about partitions. Those of one tick are sent together.
+
+    Nothing is retried: an error is returned as it is, a lost answer as REQUEST_TIMED_OUT.
     """
 
     def __init__(self, env: Environment, link: Link) -> None:

@@ -46,8 +46,8 @@ SourceListener = Callable[[PartitionRecords], None]
 class RecordFeed:
     """`HeardSources` and `FetchedLogs` of a node; see the module's docstring.
 
-    `topics` says which topics there are, `led_epoch` since which take-over this node leads a partition. `begin` starts
-    its background work. Listeners are called on the loop, after a source shows what they hear of.
+    `topics` knows the existing topics, `led_epoch` the take-over since which this node leads a partition. `begin`
+    starts its background work. Listeners are called on the loop, after a source shows the change.
     """
 
     def __init__(

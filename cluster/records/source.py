@@ -1,10 +1,10 @@
-"""The records of one partition as readers of this node see them: what is in the cache, and NOT_HERE_YET for the rest.
+"""The records of one partition as this node's readers see them: cached ones, and NOT_HERE_YET for the others.
 
     log start ....... [chunk] ....... [chunk][chunk] high watermark
                          ^ a slow reader        ^ the foremost reader        ^ where the tail is polled
 
-A reader that is in the second half of its chunk has the next one fetched. Behind the foremost reader records are
-fetched at the tail as they come, until half a chunk lies ahead of it.
+A reader that is in the second half of its chunk has the next one fetched. Ahead of the foremost reader, new records are
+fetched at the tail until half a chunk of them waits.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ class PartitionRecords:
             self.anchor = Anchor(epoch, offset, is_record=False)
 
     def note_fault(self, fault: Fault) -> None:
-        """Remember what cannot be handed out."""
+        """Remember the offsets that cannot be handed out."""
         if fault.error is ErrorCode.CORRUPT_MESSAGE:
             self._damaged = fault
             if self.tail_offset == fault.first_offset:

@@ -1,22 +1,22 @@
-"""`__shareq_config`: the nodes' common configuration besides share groups: properties of groups, users, rights and
-quotas.
+"""`__shareq_config`: the nodes' common configuration: properties of groups, users, rights and quotas.
 
-    write ---> Produce, acks=all ---> the log ---> read by every node, in its order ---> the state, and news of it
+write ---> Produce, acks=all ---> the log ---> read by every node, in its order ---> the state, and news of it
 
 A topic of one partition that is compacted; any node writes, a row's last record counts. A node's own changes are
 applied when they are read back, like all others: so no two nodes see them in different orders. A batch is applied as a
 whole.
 
-*A failed read starts again at the beginning of the log*, and its result is compared with the state: a broker that leads
-the partition now may have lost the end that another one had, which nothing in a log shows. All of it is of one leader
-epoch, never of an older one than before: a deposed broker may not know it. If the log ends before records that were
-read already, those are lost; otherwise the state is not shown until it contains all of them.
+*After a failed read the node reads the log from its beginning*, and compares the result with the state: the partition's
+new leader may have lost the end of the old leader's log, which nothing in a log shows. The whole read is in one leader
+epoch, never an older one than before, because a deposed broker may not know that it is. If the log ends before records
+that were read already, those are lost; otherwise the state is not shown until it contains all of them.
 
-*A write is answered when it was read back*: it is known by a mark, a header of its first record. Batches refused by
-brokers that do not lead the partition are sent again for a while. A batch that may still be appended is not: it would
-perhaps come after a change that its client makes later. It may still be read back; else it is answered as timed out.
+*A write is answered when it was read back*, recognised by a mark, a header of its first record. Batches refused by
+brokers that do not lead the partition are sent again for a while. A batch that may have been appended is not sent
+again, because it might end up behind a later change of its client. If it is not read back in time, it is answered as
+timed out.
 
-All nodes pass over records that none can read, and log a line.
+All nodes skip unreadable records, and log a line.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Image:
         self._sizes: dict[bytes, int] = {}
 
     def apply(self, rows: Sequence[_Row]) -> bool:
-        """Apply what a batch says, if there is room for it."""
+        """Apply a batch, if there is room for it."""
         sizes = {row.key: row.size for row in rows}
         size = self.size + sum(sizes.values()) - sum(self._sizes.get(key, 0) for key in sizes)
         if size > max(MOST_STATE_BYTES, self.size):

@@ -1,13 +1,13 @@
-"""The metadata that nodes keep together, as records of `__shareq_config`: each sets one thing, or removes it.
+"""The metadata that nodes share, as records of `__shareq_config`: each sets or removes one row of a table.
 
-    key    a JSON list: the table, then what names a row in it
-    value  a JSON object: "format": 1, and the rest of the row; null: there is no such row
+    key    a JSON list: the table, then the key of a row in it
+    value  a JSON object: "format": 1, and the rest of the row; null: the row is removed
 
     configs   kind, name, key                    value                 kind is group or broker, named by a node's id
-    acls      all of it                          nothing
+    acls      all columns                        nothing
     scram     name, mechanism                    salt, stored_key, server_key, iterations; bytes in hex
     quotas    user, client_id, ip, key           value
-    secrets   a number that no other has         secret, in hex        the first one in the log counts
+    secrets   a unique number                    secret, in hex        the first one in the log counts
 
 Tables and their columns are those of the metadata's journal. A later release may add tables, and columns behind these,
 which are ignored here; any other change of meaning has a higher format, and the record is ignored completely. Pure.

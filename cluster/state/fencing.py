@@ -1,6 +1,6 @@
 """Rule (a): which batches of a slot's log count. All who read a slot agree, whatever zombies have written into it.
 
-    A batch counts if its producer id and epoch are those of the last take-over record before it.
+A batch counts if its producer id and epoch are those of the last take-over record before it.
 
 The owner of a slot writes a take-over record before it reads the slot, so all valid records behind the ones it has read
 are its own. The records of owners, each alone in a batch without compression:
@@ -10,13 +10,13 @@ are its own. The records of owners, each alone in a batch without compression:
     value  take-over: int8 version, int32 generation, int32 node id, int64 producer id, int16 producer epoch
            alive: int8 version
 
-Later versions may add fields behind these. A take-over record has a unique key, since compaction must never remove one:
-its owner's records would no longer count. An alive record has no other meaning: its key is always the same.
+Later versions may add fields behind these. A take-over record has a unique key, because compaction must never remove
+one: its owner's records would no longer count. An alive record is only a sign of life, so its key is always the same.
 
-*Generation*: how often the slot was taken over. An owner cannot know it before it has read the slot, so -1 stands for
-one more than the last; all count alike. A record that names its generation goes on with it: its owner has a new
-producer id, or the log is to begin with this record. It counts only while that generation is the last one, or there is
-none before it: a delayed record of a zombie must not give the slot back to it.
+*Generation*: how often the slot was taken over. An owner cannot know the number before it has read the slot, so -1
+stands for the last one plus one. A record with a number continues that generation: its owner has a new producer id, or
+wants the log to begin with this record. It counts only while that generation is the last one, or if the log has none
+before it: a zombie's delayed record must not return the slot to the zombie.
 """
 
 from __future__ import annotations

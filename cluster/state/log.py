@@ -2,11 +2,11 @@
 
 Rule (b): an append counts if its base offset is the expected one. Any other answer, or none, ends the incarnation:
 pending appends fail, and the log is closed. Their outcome need not be known: the next owner reads the valid records
-(`rules.py`). It is over for good, also where the same node takes the slot over again.
+(`rules.py`). A closed log never reopens, even if the same node takes the slot over again.
 
-At most two appends are under way. What is decided meanwhile goes together with the next one: the runtime is asked for
-it when there is room (`before_append`). Sequences continue from batch to batch; the brokers do not order by them, but
-notice duplicates.
+At most two appends are under way. Operations decided meanwhile share the next one: the runtime is asked for them when
+there is room (`before_append`). Sequences continue from batch to batch; the brokers do not order by them, but notice
+duplicates.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The harm of a zombie's records in a compacted topic, though they do not count.
 
 Rule (a) is for readers, but a broker's cleaner does not know it: it keeps the last record of a key, even one that no
-reader believes. Where a zombie wrote a key behind its owner, the owner's record is removed sooner or later, and nothing
-is left of the key that counts. So the next owner first writes the valid records of such keys again, before the cleaner
-may touch such young records (`min.compaction.lag.ms`). Nothing has to be done if the key was written since.
+reader believes. If a zombie wrote a key after the owner, the owner's record is removed sooner or later, and no valid
+record of the key is left. So the next owner first writes the valid records of such keys again, before the cleaner may
+touch such young records (`min.compaction.lag.ms`). A key that was written again since needs nothing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The deletion of records of a slot's log that no take-over needs any longer, so that the next one reads less.
 
-An owner marks the log with a take-over record of its generation, at offset R. Every state is written as a whole again
-sooner or later (its snapshot); when the last of them lies behind R, and is durable, all records before R are deleted:
-the log begins with its owner then, as rule (a) requires.
+An owner marks the log with a take-over record of its generation, at offset R. Sooner or later each state is written as
+a whole again (its snapshot). When all states have a durable snapshot behind R, all records before R are deleted: the
+log then begins with its owner's record, as rule (a) requires.
 
-A zombie may do so, too: the records it saw were in the log before its successor's take-over record, and so was its R.
+Even a zombie may do so: its own R, and all records that it read, precede its successor's take-over record.
 """
 
 from __future__ import annotations

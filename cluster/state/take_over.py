@@ -32,8 +32,8 @@ T = TypeVar("T")
 class TakeOverSettings(NamedTuple):
     """The settings for taking slots over. Times in milliseconds.
 
-    `transactional_ids`: the prefix of the slots' transactional ids; None: none are used. `patience_ms`: how long to ask
-    for a producer for one. `limit_ms`: how long a take-over tries before it is given up.
+    `transactional_ids`: the prefix of the slots' transactional ids; None: none are used. `patience_ms`: how long to
+    request a producer for such an id. `limit_ms`: the longest duration of a take-over.
     """
 
     node_id: int
@@ -45,7 +45,7 @@ class TakeOverSettings(NamedTuple):
 
 
 class TakeOver:
-    """Take-overs of one slot by this node, one after the other."""
+    """The take-overs of one slot by this node, one after the other."""
 
     def __init__(self, env: Environment, slot: Slot, settings: TakeOverSettings) -> None:
         self._env = env
@@ -131,7 +131,7 @@ class TakeOver:
             await sleep(self._env.clock, self._settings.retry_ms)
 
     async def _within(self, answer: Pending[T | Refused], by_ms: int) -> T | Refused:
-        """Return an answer, or say that there is none yet."""
+        """Return an answer, or a refusal if there is none by `by_ms`."""
         first: Pending[T | Refused] = Pending()
 
         def arrived(value: T | Refused) -> None:

@@ -1,11 +1,12 @@
-"""The state topics: made where they are missing, and looked at before each start.
+"""The state topics: created if they are missing, and checked before each start.
 
-    states   cleanup.policy=delete, retention.ms=-1   pruned by their owners; updates are changes that share one
-                                                      key, and compaction would keep the last of them alone
+    states   cleanup.policy=delete, retention.ms=-1   pruned by their owners; all updates of a state have one
+                                                      key, so compaction would keep the last of them alone
     others   cleanup.policy=compact                   a key's last value counts; deletion would forget what is old
 
-A topic that would lose what was confirmed by itself is refused. A topic that loses it with brokers causes a warning
-that names the possible loss: how many lost brokers a confirmed acknowledgement survives is the operator's choice.
+A topic that would lose confirmed data by its own settings is refused. A topic that may lose it when brokers are lost
+causes a warning that names the loss: how many lost brokers a confirmed acknowledgement survives is the operator's
+choice.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ class ConsumerGroups:
     # -- time
 
     def on_loaded(self, now_ms: int) -> Steps[None]:
-        """Members are as they were; each has a whole session to be heard of, and to give up what it has to."""
+        """Start the timers after a load. Each member has a whole session to send a heartbeat, or give partitions up."""
         for group in self.all():
             yield
             group.settle()

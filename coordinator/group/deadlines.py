@@ -11,8 +11,8 @@ K = TypeVar("K", bound=tuple[str, ...])
 class Deadlines(Generic[K]):
     """One deadline for each key, in monotonic milliseconds.
 
-    A heartbeat only moves a deadline; the heap is looked at when time comes, and not once per heartbeat. It holds for
-    every key an entry at its deadline or before.
+    A heartbeat only moves a deadline; the heap is used when time passes, not at each heartbeat. For every key it has an
+    entry at the key's deadline or earlier.
     """
 
     __slots__ = ("_deadlines", "_heap", "_scheduled")
@@ -23,7 +23,7 @@ class Deadlines(Generic[K]):
         self._heap: list[tuple[int, K]] = []
 
     def set(self, key: K, deadline_ms: int) -> None:
-        """Make the key due at `deadline_ms`, whatever was said before."""
+        """Set the key's deadline to `deadline_ms`, replacing an earlier one."""
         self._deadlines[key] = deadline_ms
         scheduled = self._scheduled.get(key)
         if scheduled is None or deadline_ms < scheduled:

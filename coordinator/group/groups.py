@@ -57,9 +57,7 @@ def settled_epoch(group_epoch: int, assignment_epoch: int, member_epochs: Iterab
 
 
 def listed(groups: Iterable[Group], states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
-    """Return the groups in one of the states and of one of the types, whatever the case; an empty
-    filter lets all pass.
-    """
+    """Return the groups in one of the states and of one of the types, ignoring case. An empty filter admits all."""
     wanted_states = {state.strip().lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
     return [

@@ -27,9 +27,11 @@ class ReadResult:
 
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
-    """A state in short. `first_offset` is the start offset that is written down, also where Apache Kafka, and so
-    `start_offset`, shows none: of a share partition of which records were acquired and none is finished. `end` is that
-    of the partition's log, where another node said it; UNSET elsewhere.
+    """A summary of a state.
+
+    `first_offset` is the persisted start offset, even if Apache Kafka, and so `start_offset`, shows none: of a share
+    partition with acquired records, but no finished one. `end` is the end of the partition's log, if another node
+    reported it; otherwise UNSET.
     """
 
     error: ErrorCode = ErrorCode.NONE

@@ -175,13 +175,14 @@ class ShareCoordinatorShard:
     def initialize_once(
         self, key: SharePartitionKey, state_epoch: int, start_offset: int = UNSET, *, again: bool = False
     ) -> CoordinatorResult[ApiError]:
-        """`initialize`, for a caller that may have done so before: a state of that epoch stays,
-        and `again`, if it is known to have been asked before, one of an older epoch, too.
+        """Initialize a state for a caller that may have done so before: a state of that epoch stays.
 
-        A group coordinator whose record of it failed asks again, with the epoch it has by then. What fetches have made
-        of the state meanwhile, and were answered, must not be wiped. A state of a newer epoch stays, too: a group whose
-        records were damaged begins again with epoch 2, and has not forgotten what it has finished. Errors as
-        `initialize`.
+        With `again`, the caller is known to have asked before, and a state of an older epoch stays, too.
+
+        A group coordinator whose record of the initialization failed asks again, with its present epoch. What fetches
+        have changed in the state since, and what was confirmed, must not be wiped. A state of a newer epoch stays, too:
+        a group whose records were damaged starts again with epoch 2, but its finished records stay finished. Errors as
+        in `initialize`.
         """
         state = self._states.get(key)
         if state is not None and (again or state.state_epoch >= state_epoch):
@@ -225,14 +226,13 @@ class ShareCoordinatorShard:
         batches: Iterable[StateBatchLike],
         delays: Sequence[Delay] = NO_DELAYS,
     ) -> CoordinatorResult[ApiError]:
-        """Store what became of records since the last write. `delays`: those of the available ones that wait.
+        """Store the changes of records since the last write. `delays` are the times of available records that wait.
 
         `leader_epoch` None: the present leader's. `start_offset` -1: unchanged. `delivery_complete_count`: terminal
-        records from `start_offset` on; negative: unknown. From one start offset on it never falls, and one that is
-        counted from a start offset that is gone is left out. `batches` in any order, ends inclusive. Higher epochs
-        than known pass and are not stored. Errors:
-        INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, and UNKNOWN_SERVER_ERROR
-        when the state would no longer fit into one record.
+        records from `start_offset` on; negative: unknown. For one start offset it never falls; a count from an older
+        start offset is ignored. `batches` in any order, ends inclusive. Higher epochs than known pass and are not
+        stored. Errors: INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, and
+        UNKNOWN_SERVER_ERROR when the state would no longer fit into one record.
         """
         state, refusal = self._find(key, leader_epoch, state_epoch, WRITE_UNINITIALIZED)
         if state is None:
@@ -325,8 +325,9 @@ class ShareCoordinatorShard:
         return self._cold_check_due_ms if self._warm else None
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Snapshot what has had none for an interval, as much as fits into a batch and a turn of the loop; the rest is
-        due at once.
+        """Write a snapshot of states without one for an interval, as many as fit into a batch and a turn of the loop.
+
+        The rest is due at once.
         """
         if not self._warm or now_ms < self._cold_check_due_ms:
             return CoordinatorResult(None)

@@ -1,7 +1,7 @@
 """EndTxn: the outcome is decided and logged; then the markers are written; then the end is logged.
 
-With transaction version 2 every end raises the epoch, so that every transaction has its own: a request in the epoch
-before is the same request again, one in the current epoch is about the transaction that begins with it.
+With transaction version 2 every end raises the epoch, so every transaction has its own: a request in the previous epoch
+is a repetition, one in the current epoch concerns the transaction that begins with it.
 
                      abort, again   abort         commit, again   commit
     Empty            FENCED         a new epoch   FENCED          INVALID_TXN_STATE

@@ -2,12 +2,12 @@
 
     no such id                    a new producer id, epoch 0
     nothing under way             the next epoch; a new producer id when the epochs are used up
-    a transaction under way       it is aborted in a new epoch, and CONCURRENT_TRANSACTIONS asks to come again
+    a transaction under way       it is aborted in a new epoch; CONCURRENT_TRANSACTIONS asks for a retry
     markers being written         CONCURRENT_TRANSACTIONS
 
-A producer that goes on after an error names the id and epoch it has. If they are the current ones it gets the next
-epoch; if they are those before, this is the same request again and gets the answer it had; else another producer has
-initialized meanwhile, and it is fenced.
+A producer that continues after an error names its id and epoch. If they are the current ones, it gets the next epoch.
+If they are the previous ones, the request is a repetition and gets the same answer. Otherwise another producer has
+initialized since, and this one is fenced.
 """
 
 from __future__ import annotations

@@ -85,10 +85,9 @@ def is_exhausted(epoch: int) -> bool:
 class Transaction:
     """A transactional id's state. Times are ms since the epoch.
 
-    `previous_producer_id` is the id before the last transition, `next_producer_id` the one that follows when the
-    markers are written (-1: the same). `last_producer_epoch` is the epoch before the last change of it, if the producer
-    that had it may still ask again (-1: it may not); it is not in the log. `client_version` is the transaction version
-    in which the producer works.
+    `previous_producer_id` is the id before the last transition, `next_producer_id` the one after the markers are
+    written (-1: the same). `last_producer_epoch` is the epoch before its last change, if the producer with it may still
+    repeat its request (-1: it may not); it is not in the log. `client_version` is the producer's transaction version.
     """
 
     transactional_id: str

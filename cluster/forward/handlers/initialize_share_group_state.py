@@ -1,7 +1,7 @@
 """InitializeShareGroupState, also asked for by other nodes: v0 (KIP-932).
 
-Behaviour: as at every broker, unless the request says that it is a node's: then it may leave a state that exists
-(`forward/state_changes.py`), is refused if a later one has come, and waits for dead letters that an old state owes.
+Behaviour: as at every broker, unless the request is marked as a node's: then it may keep an existing state
+(`forward/state_changes.py`), is refused if a later one has arrived, and waits for dead letters that an old state owes.
 """
 
 from __future__ import annotations

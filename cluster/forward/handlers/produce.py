@@ -40,7 +40,7 @@ ZSTD_FROM: Final = 7
 
 
 async def handle(ctx: ForwardContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
-    """Forward every batch of the request; the answer comes when all of theirs have come."""
+    """Forward every batch of the request. The answer comes when all batches have been answered."""
     acks, forwarding = request.acks, ctx.forwarding
     names: Mapping[Topic, TopicImage | ErrorCode] = {}
     if ctx.api_version >= IDS_FROM:
@@ -91,7 +91,7 @@ class _Transaction:
 
 
 class _Answer:
-    """The answer of one request, of which parts are still to come."""
+    """The answer to one request, some parts of which are still to come."""
 
     def __init__(self, acks: int, ctx: ForwardContext) -> None:
         self.response = ProduceResponse()

@@ -1,7 +1,7 @@
 """ReadShareGroupStateSummary, also asked for by other nodes: v0-1 (KIP-932, KIP-1226).
 
-Behaviour: as at every broker; beside it what the node that coordinates the group needs for a lag, as the owner of the
-state alone reads the topic.
+Behaviour: as at every broker. The answer also has what the group's coordinating node needs to compute a lag, because
+only the owner of the state reads the topic.
 """
 
 from __future__ import annotations

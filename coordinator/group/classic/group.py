@@ -95,9 +95,9 @@ class ClassicGroup:
     """One classic group. Owned by its coordinator's shard, which alone changes it.
 
     `state_since_ms`: time of day, or None in groups that an old broker wrote. `joining` and `syncing`: member id to the
-    token of its JoinGroup or SyncGroup that waits. `pending_joins`: ids that were given out and have not come back.
-    `pending_syncs`: members of the generation that have not asked for their assignment. `leader_id` is a member's,
-    or None without members.
+    token of its JoinGroup or SyncGroup that waits. `pending_joins`: ids that were assigned, but not used yet.
+    `pending_syncs`: members of the generation that have not asked for their assignment. `leader_id` is None if there
+    are no members.
     """
 
     __slots__ = (
@@ -221,9 +221,9 @@ class ClassicGroup:
             self.leader_id = next(iter(self.members), None)
 
     def rename(self, instance_id: str, new_member_id: str) -> ClassicMember:
-        """Give a static member that came back without its member id a new one, and return it.
+        """Give a static member that returned without its member id a new one, and return the member.
 
-        The old one waits no more.
+        A request that waits under the old id is forgotten.
         """
         old_member_id = self.static_members[instance_id]
         old = self.members.pop(old_member_id)

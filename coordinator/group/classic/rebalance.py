@@ -1,11 +1,12 @@
-"""The course of a rebalance, from its first reason to the generation that comes of it.
+"""The course of a rebalance, from its cause to the new generation.
 
     prepare       members learn of it from their heartbeats, and join again
-    complete      all have joined, or the time is over: those who did not are out, the others are the next generation
+    complete      all have joined, or the time is over: members that have not are removed, the others form the
+                  next generation
     (sync)        the leader's assignment makes the group Stable, or the time is over and `prepare` begins again
 
-The first members of a group find each other: their rebalance waits `group.initial.rebalance.delay.ms`, and again as
-long as more of them come, up to their rebalance timeout.
+The first rebalance of a group waits for more members: for `group.initial.rebalance.delay.ms`, and again as long as more
+join, up to the members' rebalance timeout.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from shareq.coordinator.shard import LogRoom, RecordsTooLarge
 
 
 def check_room(group: ClassicGroup, comer: ClassicMember, room: LogRoom) -> None:
-    """Raise RecordsTooLarge for a member with which the group's record is too large, by the largest protocol that all
-    members support. `comer` stands for the member of its id or instance id, if there is one.
+    """Raise RecordsTooLarge for a member that would make the group's record too large.
 
-    Assignments count where they are written again: a static member that comes back keeps its own.
+    The size is computed with the largest protocol that all members support. `comer` replaces the member of its id or
+    instance id, if there is one. Assignments count if they are written again: a returning static member keeps its own.
     """
     stays = group.state is ClassicState.STABLE and comer.instance_id in group.static_members
     if not stays and group.most_bytes + comer.most_bytes <= room.room_bytes():

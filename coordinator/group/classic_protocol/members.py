@@ -244,9 +244,9 @@ def _sync_error(
 def _has_to_join(group: ConsumerGroup, member_id: str, inputs: HeartbeatInputs) -> bool:
     """Return True if the member has to join again.
 
-    It must if there is a new target, or partitions to give up, or others have given up all partitions that the member
-    waits for. If all members of the group speak the classic protocol, which happens only if it may not become a classic
-    group, also if its epoch has no target yet: only these members can have it made.
+    It has to if there is a new target, if it must give up partitions, or if others have given up all partitions that it
+    waits for. If all members speak the classic protocol, which happens only in a group that may not become a classic
+    one, it also has to if the group epoch has no target yet, because only these members can cause its computation.
     """
     current = group.current_of(member_id)
     if current.member_epoch < group.assignment_epoch or current.state is MemberState.UNREVOKED_PARTITIONS:

@@ -96,7 +96,7 @@ def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 
 def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, client: Client) -> ConsumerMember:
-    """Return the member as the request changes it. What the request leaves out stays as it was."""
+    """Return the member as changed by the request. Fields missing in the request stay unchanged."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
     updated = ConsumerMember(

@@ -18,12 +18,13 @@ def commit_error(
     group: ConsumerGroup, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int | None
 ) -> ErrorCode:
     """Return why the group refuses an OffsetCommit of these topics, which have names and ids; NONE if it does not.
-    Those of the request are not looked at. `version` None: the commit belongs to a transaction, which need not name the
+
+    The request's own topics are ignored. `version` None: the commit belongs to a transaction, which need not name the
     member.
 
     A member's epoch has to be its present one, or one in which it had every partition already. Errors:
-    UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. For a member
-    that speaks the classic protocol its epoch is its generation, ILLEGAL_GENERATION if it is not.
+    UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. A member of
+    the classic protocol has to name its epoch as its generation, or gets ILLEGAL_GENERATION.
     """
     epoch, member_id = request.generation_id_or_member_epoch, request.member_id
     if epoch < 0 and group.is_empty:

@@ -1,7 +1,7 @@
-"""Patterns that members subscribe by: RE2, which matches in linear time whatever a client thinks up.
+"""Patterns that members subscribe to: RE2, which matches in linear time, whatever pattern a client sends.
 
-google-re2 is an extra, because it has no wheels for musl. Without it there are no patterns: Python's own `re` may take
-for ever, and a client would choose for how long everybody waits.
+google-re2 is an extra, because it has no wheels for musl. Without it patterns are refused: Python's own `re` may take
+for ever, so a client could stop the broker.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def _warn_once(why: str) -> None:
 
 
 class PatternMatches:
-    """The topics that each pattern of a group matches by name, whichever members may know of it.
+    """The topics that each pattern of a group matches by name, regardless of the members' rights.
 
-    A pattern that is asked for again is matched against those topics alone that have come since it was last.
+    A repeated pattern is matched only against the topics created since its last use.
     """
 
     __slots__ = ("_found", "_names", "_news")

@@ -31,7 +31,7 @@ class MemberTimers:
         self._deadlines: Deadlines[TimerKey] = Deadlines()
 
     def set(self, what: str, group_id: str, member_id: str, deadline_ms: int) -> None:
-        """Due at `deadline_ms`, whatever was said before."""
+        """Set a timer to `deadline_ms`, replacing an earlier one."""
         self._deadlines.set((what, group_id, member_id), deadline_ms)
 
     def set_first(self, what: str, group_id: str, member_id: str, deadline_ms: int) -> None:

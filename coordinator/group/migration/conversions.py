@@ -31,9 +31,9 @@ _AGAIN: Final = ErrorCode.REBALANCE_IN_PROGRESS
 class Conversions:
     """Conversions between the classic and the consumer groups among `groups`. Owned by its shard.
 
-    A consumer group comes of a classic one by the replay of records. In the other direction the classic group replaces
-    it at once, as every classic group is ahead of its records; the replay of their tombstones then finds nothing to
-    remove.
+    A classic group becomes a consumer group by the replay of records. In the other direction the classic group replaces
+    the consumer group at once, because every classic group is ahead of its records; the replay of the tombstones then
+    finds nothing to remove.
     """
 
     def __init__(

@@ -32,8 +32,8 @@ def downgraded(
 ) -> ClassicGroup:
     """Return the group without the members of the ids `gone`, Stable.
 
-    `successor` has the place and target of the static member with its instance id, which is one of them. All that are
-    left speak the classic protocol, and there is one.
+    `successor` takes the place and target of the removed static member with its instance id. The members that are left,
+    at least one, all speak the classic protocol.
     """
     classic = ClassicGroup(group.group_id, wall_ms)
     classic.generation = group.group_epoch

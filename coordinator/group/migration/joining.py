@@ -1,9 +1,8 @@
 """JoinGroup of a member that speaks the classic protocol in a consumer group.
 
-It is answered at once, without waiting for others: the broker assigns, the group epoch that the member has got to is
-its generation, and no member leads. The member asks for its partitions by SyncGroup, learns by Heartbeat that its
-target has changed, and joins again, first without the partitions it must give up, then with those that others have
-given up for it.
+It is answered at once, without waiting for others: the broker assigns, the member's epoch is its generation, and no
+member leads. The member asks for its partitions by SyncGroup, learns by Heartbeat that its target has changed, and
+joins again, first without the partitions it must give up, then with those that others have given up for it.
 """
 
 from __future__ import annotations

@@ -125,8 +125,9 @@ def _partitions(topics: Iterable[str], metadata: MetadataImage) -> set[tuple[byt
 
 
 def _protocol(group: ClassicGroup) -> str | None:
-    """Return the protocol by which all members gave their subscription; that of the generation, if there is a choice.
-    Before the first generation there is none yet.
+    """Return the protocol of all members' subscriptions; if there are several, the generation's.
+
+    There is none before the first generation.
     """
     name = group.protocol_name
     if name is not None and all(any(name == each for each, _ in m.protocols) for m in group.members.values()):

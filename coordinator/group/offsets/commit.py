@@ -51,11 +51,10 @@ def accepted(
 
 
 class PreparedCommit:
-    """An OffsetCommit that is made some topics at a time, before its group is asked: `records`, as they are `encoded`,
-    and `topics` as they are answered if the group accepts it.
+    """An OffsetCommit that is prepared some topics at a time, before its group is asked.
 
-    `most_bytes` is how much one append may take of keys and values: with more it `is_too_large`, and none of it is
-    kept.
+    `records` are its records, as they are `encoded`; `topics` its answer if the group accepts it. `most_bytes` is the
+    limit of keys and values in one append: beyond it the commit `is_too_large`, and none of it is kept.
     """
 
     __slots__ = ("_bytes", "_encode", "_longest_metadata", "_most_bytes", "encoded", "records", "topics")

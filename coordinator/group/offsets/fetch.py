@@ -22,11 +22,11 @@ _NO_EPOCH: Final = -1
 
 
 def fetched(store: OffsetStore, group: OffsetFetchRequestGroup, *, require_stable: bool) -> OffsetFetchResponseGroup:
-    """Return the group's offsets of the partitions that are named; null topics name none.
+    """Return the group's offsets of the named partitions; null topics name none.
 
-    Topics come with their names, and their ids where the request has them. A partition without an offset, or with one
-    of an earlier topic of the same name, is -1 and no error. `require_stable`: UNSTABLE_OFFSET_COMMIT for a partition
-    with an offset that an open transaction may change.
+    Topics are named, and have their ids if the request has them. A partition without an offset, or with one of an
+    earlier topic of the same name, is -1 without an error. With `require_stable`, a partition with an offset that an
+    open transaction may change is UNSTABLE_OFFSET_COMMIT.
     """
     offsets = store.of(group.group_id)
     unstable = store.pending(group.group_id) if require_stable else ()
@@ -40,7 +40,7 @@ def nothing(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
 
 
 def refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
-    """Return an error of the whole group: there is no row beside it (KIP-88)."""
+    """Return an error of the whole group, without rows (KIP-88)."""
     return OffsetFetchResponseGroup(group.group_id, error_code=error)
 
 

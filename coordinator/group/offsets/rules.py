@@ -27,11 +27,13 @@ _MEMBER_EPOCHS_FROM_TXN_VERSION: Final = 6
 def commit_error(
     group: Group | None, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int
 ) -> ErrorCode:
-    """Return why an OffsetCommit of these topics, which have names and ids, is refused; those of the request are not
-    looked at. NONE without a group if it names no generation: it then makes a simple group.
+    """Return why an OffsetCommit of these topics, which have names and ids, is refused; NONE if it is not.
 
-    Errors: those of the kind, see `classic.offset_rules.commit_error`; GROUP_ID_NOT_FOUND, for clients before version 9
-    ILLEGAL_GENERATION, if there is no group at all.
+    The request's own topics are ignored. A commit to a missing group is accepted if it names no generation: it makes a
+    simple group.
+
+    Errors: those of the kind, see `classic.offset_rules.commit_error`; GROUP_ID_NOT_FOUND for a missing group, or
+    ILLEGAL_GENERATION for clients before version 9.
     """
     if isinstance(group, ClassicGroup):
         return _classic_commit_error(group, request, transactional=False)

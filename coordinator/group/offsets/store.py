@@ -89,7 +89,7 @@ class OffsetStore:
         self._open.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
-        """Replay a tombstone: the offset goes, and whatever is pending for the partition."""
+        """Replay a tombstone: remove the partition's offset, and whatever is pending for it."""
         _remove(self._committed, group_id, topic, partition)
         for producer_id in self._open.get(group_id, {}).get((topic, partition), ()):
             _remove(self._pending[producer_id], group_id, topic, partition)

@@ -116,11 +116,9 @@ def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResul
 def begin_alter_offsets(
     group: ShareGroup, offsets: Mapping[str, Mapping[int, int]], metadata: MetadataImage
 ) -> Steps[CoordinatorResult[AlterOffsetsPlan]]:
-    """Begin to set start offsets, by topic name and partition; whatever state there is will be wiped.
+    """Begin to set start offsets, by topic name and partition. Existing states will be wiped. Errors: NON_EMPTY_GROUP.
 
-    Errors: NON_EMPTY_GROUP.
-
-    The epoch of the group stays; it rose when its last member left, so leaders from that time are fenced.
+    The group's epoch stays: it rose when its last member left, so leaders from before are fenced.
     """
     if group.members:
         return CoordinatorResult(AlterOffsetsPlan(not_empty(group.group_id)))

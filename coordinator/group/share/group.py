@@ -69,7 +69,7 @@ class StatePartitions:
         return len(self.initializing) + len(self.initialized) + len(self.deleting)
 
     def with_initializing(self, topics: TopicsById) -> StatePartitions:
-        """`topics` are being initialised, whatever was to be deleted of them."""
+        """Return the partitions with `topics` as being initialized, and no longer to be deleted."""
         deleting = {topic_id: name for topic_id, name in self.deleting.items() if topic_id not in topics}
         return replace(self, initializing=united(self.initializing, topics), deleting=deleting)
 
@@ -259,13 +259,13 @@ class ShareGroup:
         return topic is not None and self._targeted.get(topic_id, {}).keys() != topic.partitions
 
     def is_disposable(self) -> bool:
-        """Return True if the last record of the group may be its tombstone: nothing else of it is left."""
+        """Return True if nothing is left of the group, so that its tombstone may be its last record."""
         return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
 
     # -- replay: one method per record type
 
     def replay_member(self, member_id: str, member: ShareMember | None) -> None:
-        """ShareGroupMemberMetadata. Its tombstone comes after those of the member's assignments."""
+        """Replay ShareGroupMemberMetadata. Its tombstone follows those of the member's assignments."""
         known = self.members.get(member_id)
         if member is None and known is not None and (member_id in self.current or member_id in self.targets):
             raise InconsistentRecords(f"share group {self.group_id}: member {member_id} left, its assignment did not")
@@ -319,11 +319,11 @@ class ShareGroup:
             self.current[member_id] = current
 
     def settle(self, partitions_of: Callable[[bytes], int | None]) -> None:
-        """Repair gaps of a log of which not every record could be read; nothing is changed otherwise.
+        """Repair the gaps that unreadable records of the log leave; without gaps, change nothing.
 
-        Assignments without their members go. No epoch may be behind one derived from it: in that case the members get a
-        new target. Partitions that a topic never had are ignored; `partitions_of` returns how many there are by topic
-        id, None for a topic that does not exist.
+        Assignments without their members are removed. If an epoch is behind one derived from it, the members get a new
+        target. Partitions that a topic never had are ignored; `partitions_of` returns the number of partitions by topic
+        id, None for a missing topic.
         """
         known = self.state_partitions
         if known is not None:

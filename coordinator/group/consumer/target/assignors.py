@@ -61,10 +61,10 @@ class _Pace:
 
 
 def assign_range(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
-    """Assign a run of every topic's partitions to each subscriber, the first ones longer by one if it does not divide.
+    """Assign to each subscriber a contiguous part of every topic's partitions; the first parts may be longer by one.
 
-    Members with instance ids come first, by these, so that they keep their place; partitions of equal number of topics
-    of equal size with equal subscribers go together. Nothing else is sticky.
+    Members with instance ids come first, ordered by these, so that they keep their place. Topics of equal size with
+    equal subscribers are divided alike. Nothing else is sticky.
     """
     order = sorted(members, key=lambda member_id: _range_key(member_id, members[member_id]))
     targets: dict[str, dict[bytes, frozenset[int]]] = {member_id: {} for member_id in members}
@@ -90,8 +90,8 @@ def _range_key(member_id: str, member: ConsumerAssignorMember) -> tuple[bool, st
 def assign_uniform(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
     """Assign as evenly as subscriptions allow, then with as few partitions moved as possible.
 
-    If all subscribe to the same topics, loads differ by at most one. Otherwise no partition is left that one member
-    could hand to another with a load lower by two or more.
+    If all subscribe to the same topics, loads differ by at most one. Otherwise no partition could move to a member
+    whose load is lower by two or more.
     """
     pace = _Pace()
     held: dict[str, set[_TopicPartition]] = {}

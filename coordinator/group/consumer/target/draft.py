@@ -60,7 +60,7 @@ class HeartbeatInputs:
 
 
 class Draft:
-    """The group as it will be once `records` are replayed, with this member: `sender` as it was, `member` as it is."""
+    """The group after the replay of `records`, with this member: `sender` before, `member` after."""
 
     __slots__ = (
         "_assigns_many",

@@ -2,11 +2,11 @@
 
     STABLE                 at its target                    a new target, a changed subscription: start over
     UNREVOKED_PARTITIONS   asked to give partitions up      stays in its epoch until it does not own them any more
-    UNRELEASED_PARTITIONS  at its target, but some of it    gets the rest as other members let go of it
+    UNRELEASED_PARTITIONS  at its target, but some of it    gets the rest as other members give it up
                            is still with other members
 
-A partition never belongs to two members at once: a member gets one that no other has, and one that it should give up is
-its own until it reports that it has.
+A partition never belongs to two members at once: a member gets only partitions that no other has, and keeps one to give
+up until it reports that it has done so.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Target:
 
 
 class UnknownStateError(Exception):
-    """The member is in a state this version does not know, and says it owns partitions: it has to join again."""
+    """A member in an unknown state that reports partitions as its own: it has to join again."""
 
 
 def reconciled(current: CurrentAssignment, target: Target) -> CurrentAssignment:
