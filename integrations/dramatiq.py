@@ -151,7 +151,7 @@ class ShareqBroker(Broker):
                 time.sleep(LOOK_S)
 
     def close(self) -> None:
-        """End the connections. What is sent afterwards opens new ones."""
+        """Close the connections. A later send opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:

@@ -48,8 +48,9 @@ class ShareBroker(KafkaBroker):
 
     `group_id` of a subscriber is its share group, by default named like its first topic. `ack`, `nack` and `reject` of
     a message accept, release and reject its record, alone; a handler that raises rejects it, unless `ack_policy` says
-    otherwise. `properties` are the members' by Kafka's names, beside what `security` gives; `group_config` are configs
-    of the groups; `renew_s` is how long the lock of a message is renewed. The rest is KafkaBroker's, publishing too.
+    otherwise. `properties` are the members' by Kafka's names, in addition to `security`; `group_config` are configs of
+    the groups; `renew_s` is how long the lock of a message is renewed. Everything else, publishing included, is
+    KafkaBroker's.
     """
 
     def __init__(
@@ -139,7 +140,7 @@ class ShareMessage(KafkaAckableMessage):
 
 
 class _Raw(ConsumerRecord):
-    """A record as aiokafka has it, for what reads raw messages."""
+    """A record in aiokafka's form, for handlers that read raw messages."""
 
     def __init__(self, member: ShareConsumer, record: ShareRecord) -> None:
         key, value = record.key, record.value

@@ -32,7 +32,10 @@ GRAFANA_DARK: Final = "#181b1f"
 
 
 class Tone(NamedTuple):
-    """Colours (#rrggbb): `light` and `dark` on such a background, `either` where a page cannot know which it has."""
+    """Colours (#rrggbb):
+
+    `light` and `dark` for such a background, `either` for a page that does not know its background.
+    """
 
     light: str
     dark: str

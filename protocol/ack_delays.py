@@ -1,12 +1,12 @@
-"""Times that records are given back with, sent by our clients beside acknowledgements: a tagged field of our own.
+"""Delays of released records, which our clients send with acknowledgements: a tagged field of our own.
 
     AcknowledgePartition of ShareAcknowledge, FetchPartition of ShareFetch, tag 29554 (0x7372), for each range:
         int64   first offset
         int64   last offset, inclusive
         int64   delay in milliseconds, from when the broker applies it
 
-The ranges ascend and are disjoint. What is released of these offsets is delivered again no earlier. It is sent only
-where the group has `shareq.delay.enable=true`, which is ours; other brokers skip a tag that they do not know.
+The ranges ascend and are disjoint. Released records among these offsets are delivered again only after the delay. The
+tag is sent only if the group has `shareq.delay.enable=true`, a property of ours; other brokers skip an unknown tag.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 An element of an array may be two bytes on the wire and a hundred times as much in memory, so a frame's size bounds
 neither memory nor time. Here the generated readers run with other readers of arrays in their places, which count:
 
-    at once    as long as it is a few elements; of most requests that is all
-    in steps   an array that is longer is read piece by piece, with a pause when enough was read; then what it is part
-               of is read again from its start, and takes the array that is there now
+    at once    short arrays, which is all that most requests have
+    in steps   a longer array is read piece by piece, with pauses; then the structure around it is read again from its
+               start, and takes the finished array
 
 Numbers count a quarter of strings, ids and structs: they are read by one call.
 """
@@ -86,9 +86,9 @@ class BoundedReader(Generic[M]):
             return None
 
     def read_in_steps(self, data: bytes, offset: int, most: int) -> Generator[None, None, M]:
-        """Yield the message at `offset`, with a pause after every `STEP_ELEMENTS` or so.
+        """Return the message at `offset`; yield after every `STEP_ELEMENTS` or so.
 
-        Raises `TooManyElements` as soon as it is known to have more than `most`, and `MalformedMessage`.
+        Raise `TooManyElements` as soon as the message is known to have more than `most`, and `MalformedMessage`.
         """
         self._begin(most, in_steps=True)
         while True:

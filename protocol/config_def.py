@@ -177,12 +177,12 @@ class LevelOrDefault:
 
 
 class BrokerDefault(NamedTuple):
-    """A group property's default in the broker, and the least and the greatest value that a group may set itself.
+    """A group property's default in the broker, and the least and the greatest value that a group may set.
 
-    They are properties of the broker, too: of `share.delivery.count.limit` they are `group.share.delivery.count.limit`,
-    `group.share.min.delivery.count.limit` and `group.share.max.delivery.count.limit`. Each `..._within` gives the
-    bounds of one of them, both inclusive, None open; without them they are the group property's own. `mode` is the
-    default's.
+    All three are broker properties: for `share.delivery.count.limit` they are `group.share.delivery.count.limit`,
+    `group.share.min.delivery.count.limit` and `group.share.max.delivery.count.limit`. Each `..._within` has the bounds
+    of one of them, both inclusive, None for open; by default these are the group property's bounds. `mode` is that of
+    the default.
     """
 
     doc: str
@@ -398,8 +398,9 @@ class ConfigDef:
 def read_stored(
     values: dict[str, ConfigValue], stored: Mapping[str, str], key_of: Callable[[str], ConfigKey[Any]], owner: str
 ) -> None:
-    """Put a resource's stored texts over `values`. What cannot be read any more is left out, with a warning that names
-    the `owner`.
+    """Put a resource's stored texts over `values`.
+
+    An unreadable one is left out, with a warning that names the `owner`.
     """
     for name, text in stored.items():
         try:

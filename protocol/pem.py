@@ -36,7 +36,7 @@ class PemBlock(NamedTuple):
 
 
 def pem_blocks(text: str) -> list[PemBlock]:
-    """Every block of a text, in order; what stands between them is left out."""
+    """Return every block of a text, in order, without the text in between."""
     return [PemBlock(match[1], _wrapped(match[1], match[2])) for match in _BLOCK.finditer(text)]
 
 

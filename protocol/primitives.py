@@ -33,7 +33,7 @@ GATHERED_FROM: Final = 32 * 1024
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are not what they should be. The connection they came from is of no further use."""
+    """Bytes of an invalid form."""
 
 
 class UnencodableMessage(ValueError):
@@ -392,7 +392,7 @@ class Gathered(bytearray):
         return len(self) + sum(len(records) for _, records in self.left)
 
     def pieces(self) -> list[bytes | bytearray | memoryview]:
-        """All of it, in order. No bytes can be appended as long as one of them exists."""
+        """Return all bytes in pieces, in order. While one of the pieces exists, no bytes can be appended."""
         view, at = memoryview(self), 0
         pieces: list[bytes | bytearray | memoryview] = []
         for end, records in self.left:

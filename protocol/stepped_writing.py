@@ -1,8 +1,8 @@
 """Writing long messages in steps: their arrays are written some elements at a time, with pauses. Pure.
 
-The bytes are those of `Message.encode`: the generated writers run with other writers of arrays in their places. An
-array that is long is written first, in pieces; then what it is part of is written again from its start, and takes what
-is there now.
+The bytes are those of `Message.encode`: the generated writers run with other writers of arrays in their places. A long
+array is written first, in pieces; then the structure around it is written again from its start, and takes the finished
+array.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class _Text(str):
 
     @classmethod
     def of(cls, value: Any, *, bare: bool = False) -> Any:
-        """Return what stands for a default, or with `bare` for an annotation."""
+        """Return the placeholder for a default, or with `bare` for an annotation."""
         if value is inspect.Parameter.empty:
             return value
         if isinstance(value, Enum):

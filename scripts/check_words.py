@@ -56,7 +56,7 @@ def problems_of(name: str, text: str) -> Iterator[str]:
 
 
 def _text(path: Path) -> str:
-    """Empty for what is no text, and for what was deleted and not yet committed."""
+    """Return the file's text, empty if it is not text, or was deleted and not yet committed."""
     try:
         return path.read_text(encoding="utf-8")
     except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):

@@ -1,7 +1,7 @@
 """Compiles the passes (`protocol/passes/`) for this Python and platform, while shareq is installed (`hatch_build.py`).
 
-mypyc makes C of a source, and a C compiler makes a module of that. What cannot be compiled runs as Python beside the
-rest, which calls it as it would the compiled form.
+mypyc makes C of a source, and a C compiler makes a module of that. A module that cannot be compiled runs as Python; the
+others call it in the same way.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def place(root: Path) -> Path:
 
 
 def remove_compiled(root: Path) -> None:
-    """Remove from a checkout what is compiled for this Python, and what is of other sources."""
+    """Remove compiled modules of this Python, and of other sources, from a checkout."""
     for folder in (root / PASSES / "compiled").glob("*"):
         if folder != place(root):
             shutil.rmtree(folder)

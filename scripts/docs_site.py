@@ -1,7 +1,7 @@
 """Builds the documentation as a site in build/site/html/: `make docs`. A broken link or a missing page fails it.
 
-The pages are those of the repository, and those that `scripts/reference.py --site` has made. They are copied with what
-they link to (a source file becomes a page of its own, a folder a list of what is in it), links follow, and `zensical
+The pages are those of the repository, and those that `scripts/reference.py --site` has made. They are copied with the
+files that they link to (a source file becomes a page, a folder a list of its content), links are adapted, and `zensical
 build --strict` makes HTML of them, which `scripts/check_site.py` looks at.
 """
 

@@ -83,7 +83,7 @@ def _imports(path: Path) -> Iterator[str]:
 
 
 def _circles(graph: Graph) -> list[set[str]]:
-    """Return the strongly connected parts: each node's own part, found by what reaches it and what it reaches."""
+    """Return the strongly connected components: for each node, the nodes that it reaches and that reach it."""
     reached = {node: _reached(graph, node) for node in graph}
     left, circles = set(graph), []
     while left:

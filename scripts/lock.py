@@ -1,9 +1,9 @@
-"""Write, or with --check look through, the lists of what the image installs: versions, and the hashes of their files.
+"""Write, or with --check verify, the lists of the image's packages: versions, and the hashes of their files.
 
 `docker/requirements.lock` has the dependencies of pyproject.toml, `docker/requirements-re2.lock` those of the extra
-re2, which musl has no wheel of, `docker/build-requirements.lock` what builds the wheel. pip resolves them for each
-Python and platform that an image may have; all of these have to come to the same versions. --check asks no index: every
-dependency is there, at a version that pyproject.toml allows.
+re2, which has no wheel for musl, `docker/build-requirements.lock` the tools that build the wheel. pip resolves them for
+each Python and platform that an image may have; all have to result in the same versions. --check uses no index: every
+dependency must be listed, at a version that pyproject.toml allows.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     .venv-mutation/bin/python scripts/mutation.py [--list] [--diffs] [--again] [--part SHARE] [--only NAME] AREA...
 
-For each area the table has its files and the tests that are asked. Prints the counts by file, and with `--diffs` what
-was changed where no test failed, and why nothing can notice it, as far as `mutation_survivors.toml` knows the function.
-Needs the dependency group `mutation`; `make mutation ARGS=AREA` has it.
+For each area the table has its files and the tests to run. Prints the counts by file, and with `--diffs` the changes
+that no test noticed, and why no test can, if `mutation_survivors.toml` has the function. Needs the dependency group
+`mutation`; `make mutation ARGS=AREA` has it.
 """
 
 from __future__ import annotations
@@ -339,7 +339,7 @@ def _changes_more_than_text(bodies: Mapping[str, Sequence[str]], name: str) -> b
 
 
 def reasons(name: str) -> list[str]:
-    """Return what is known of changes of a mutant's function that nothing can notice."""
+    """Return the reasons why some changes of a mutant's function cannot be noticed."""
     module, _, mutant = name.partition(".x")
     function = (
         mutant.rpartition("__mutmut_")[0].rpartition("ǁ")[2] if "ǁ" in mutant else mutant[1:].rpartition("__mutmut_")[0]

@@ -1,8 +1,8 @@
-"""Run what says most in half a minute: `quick_tests.py [COMMIT]`, from `make quick`.
+"""Run the most telling tests for half a minute: `quick_tests.py [COMMIT]`, from `make quick`.
 
-First the tests that changed since COMMIT, import a module that changed, or are in the folder that mirrors its own.
-COMMIT is HEAD by default; with `main`, on a branch, it is where that left main. Then those of the cores, which decide
-and need no process. No test begins after 20 s; the last lines say how many were left out.
+First the tests that changed since COMMIT, that import a changed module, or that are in the folder mirroring its folder.
+COMMIT is HEAD by default; `main` means the commit where the branch left main. Then the tests of the cores, which need
+no process. No test begins after 20 s; the last lines say how many were left out.
 """
 
 from __future__ import annotations
@@ -80,8 +80,10 @@ def importers(modules: Iterable[str], tests: Iterable[Path]) -> list[Path]:
 
 
 def mirrors(path: str, root: Path) -> list[Path]:
-    """Return tests of the folder that mirrors the file's, those of its own name first: many go through a world of
-    `tests/support`, and import nothing of what they test. Then those by frames that are named after its room or it.
+    """Return tests of the folder that mirrors the file's, those of its own name first, then tests by frames.
+
+    Many tests use a world of `tests/support`, and do not import the module that they test. Tests by frames are chosen
+    by the name of the file or its room.
     """
     stem = Path(path).stem
     folder = root / UNITS / Path(path).parent

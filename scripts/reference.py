@@ -1,6 +1,9 @@
-"""Writes docs/reference/ from the code: `make reference`; with --check it only compares, and ends with 1 if it differs.
-With --site it writes the pages that only the site has, into build/reference/: what `--help`, `/metrics`, docstrings
-and `docs/site/errors.toml` say.
+"""Writes docs/reference/ from the code:
+
+`make reference`; with --check it only compares, and ends with 1 for a difference.
+
+With --site it writes the pages that only the site has, into build/reference/, from `--help`, `/metrics`, docstrings and
+`docs/site/errors.toml`.
 
 Properties come from their tables in `broker/config/`, requests from the table of handlers and the cards of these,
 errors from `docs/site/errors.toml`, commands from the command line itself, metrics from their declarations.
@@ -278,7 +281,7 @@ def _name(key: ApiKey) -> str:
 
 
 def _request(key: ApiKey, row: HandlerRow, whole: bool) -> tuple[str, str]:
-    """Return what a request is, and what is said of it. `whole`: its behaviour is in no other document."""
+    """Return a request's title and its description. `whole`: no other document has its behaviour."""
     if key in REFUSALS:
         texts = [REFUSALS[key].behaviour]
     else:
@@ -368,8 +371,9 @@ def _leaves(group: click.Group, context: click.Context) -> Iterator[tuple[str, c
 
 
 def _options(params: Iterable[click.Parameter], context: click.Context) -> Iterator[tuple[str, str]]:
-    """Yield the first name of each option and its line, from the options themselves: what click makes of them for a
-    terminal differs from release to release.
+    """Yield the first name of each option and its line.
+
+    They come from the options themselves, because click's layout for a terminal differs between releases.
     """
     for each in params:
         if not isinstance(each, click.Option) or each.hidden:

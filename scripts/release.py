@@ -1,7 +1,7 @@
 """Check that a release may be made of this checkout: `make release-check TAG=v0.2.0`.
 
-The tag names the version, which stands in src/shareq/__init__.py alone, and the changelog has a section of it with a
-date.
+The tag must name the version of src/shareq/__init__.py, its only place, and the changelog must have a dated section for
+it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def bill(name: str) -> dict[str, Any]:
 
 
 def _needed(of: Distribution) -> Iterator[tuple[str, Distribution]]:
-    """Yield the dependencies that are installed: what a marker leaves out is not, and extras are left out by name."""
+    """Yield the installed dependencies. A false marker, or an extra, leaves a dependency out, by its name."""
     for requirement in of.requires or ():
         wish, _, marker = requirement.partition(";")
         match = _NAME.match(wish.strip())

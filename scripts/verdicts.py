@@ -26,7 +26,7 @@ After "by" is the commit that wrote the result down. `pytest` is that of `.venv/
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim, the command that tests it, and what came of its last run; optional texts are empty."""
+    """A claim, the command that tests it, and its last result. Optional texts are empty."""
 
     claim: str
     command: str
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The rows by the titles of their lists, and what the names of machines stand for."""
+    """The verdicts by the titles of their lists, and the meanings of the machines' names."""
 
     parts: dict[str, tuple[Verdict, ...]]
     machines: dict[str, str]

@@ -1,10 +1,10 @@
 """Run a command, end it and all its children after a time limit: `within.py [--in-memory] SECONDS COMMAND [WORD]...`.
 
-Exit code: the command's own, or 124 when the limit was hit. Where `timeout` of coreutils is missing, too.
+Exit code: the command's own, or 124 when the limit was hit. Also works without coreutils' `timeout`.
 
-With `--in-memory`, temporary files lie in memory where there is room: brokers of tests sync thousands of times, and no
-test sees what a disk keeps after a power loss but on a simulated one. They are gone in the end, unless SHAREQ_KEEP_DATA
-is set: then they lie where they would without it.
+With `--in-memory`, temporary files are in memory if there is room: brokers of tests sync thousands of times, and only
+on simulated disks do tests look at a power loss. They are removed in the end, unless SHAREQ_KEEP_DATA is set: then they
+are at the usual place.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ FORMAT = "kafka-share"
 
 
 class NoBatchReader(NotImplementedError):
-    """`spark.read` was called. The message says why there is none, and names the alternative."""
+    """The error of `spark.read`. The message gives the reason, and names the alternative."""
 
 
 class KafkaShareSource(DataSource):

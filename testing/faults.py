@@ -131,10 +131,11 @@ class Faults:
         group: str | None = None,
         topic: str | None = None,
     ) -> When:
-        """Select requests of an API, as Kafka names it (`ShareFetch`): all of them, or those of a client id, about a
-        group, or about a topic (where the request names it). Of these the `nth`, from 1 on, or the first `times`.
+        """Select requests of an API, by Kafka's name (`ShareFetch`): all, or those of a client id, group or topic.
 
-        Where several faults are about a request, the first that was made is applied. ValueError for an unknown API.
+        A topic only selects requests that name it. Of the selected ones the `nth`, counted from 1, or the first `times`
+        are meant. If several faults match a request, the one made first is applied. Raise ValueError for an unknown
+        API.
         """
         from shareq.testing.inside.rules import api_of
 
@@ -161,12 +162,12 @@ class Faults:
 
     @contextlib.contextmanager
     def leader_lost(self, topic: str, partition: int = 0) -> Iterator[None]:
-        """Leave a partition without a leader that can be reached meanwhile, as when its leader has failed.
+        """Leave a partition without a leader during the block, as if its leader had failed.
 
-        Its records are neither written nor read: NOT_LEADER_OR_FOLLOWER, on which clients ask for metadata, which has
-        LEADER_NOT_AVAILABLE, and try again. Fetches that wait are answered so at once. Members of share groups lose
-        their locks, as when a leader moves: what was acquired comes again. The broker's own helpers (`records`,
-        `produce`, `undone`) are clients, too: they wait for a minute, so call them after the block.
+        Its records are neither written nor read: clients get NOT_LEADER_OR_FOLLOWER, then LEADER_NOT_AVAILABLE in the
+        metadata, and try again. Waiting fetches get that answer at once. Members of share groups lose their locks, as
+        when a leader moves: what was acquired comes again. The broker's own helpers (`records`, `produce`, `undone`)
+        are clients, too: they wait for a minute, so call them after the block.
         """
         self._call("move_leader", topic=topic, partition=partition, away=True)
         try:

@@ -1,7 +1,7 @@
-"""Helpers for tests around the code they test: topics, groups, records in and out, and what became of them.
+"""Helpers for tests: topics, groups, writing and reading records, and the outcome of deliveries.
 
-Everything goes over the wire as any client's calls do, except for counts of what a share group did, which the broker is
-asked for directly.
+All of them use the wire as any client does, except for the counts of a share group's work, which come from the broker
+directly.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Helpers(ABC):
 
     @property
     def _away(self) -> str | None:
-        """Return why there is no broker to ask, where that is known: a client would look for it for a minute."""
+        """Return why the broker is away, if that is known: a client would look for it for a minute."""
         return None
 
     def _check_there(self) -> None:

@@ -145,7 +145,7 @@ def _brokers_of(node: pytest.Item | pytest.Collector | Any) -> list[Broker]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what the brokers of a failed test logged, and what was asked of them."""
+    """Add the log and the transcript of a failed test's brokers to its report."""
     report = yield
     if report.failed:
         for node in item.listchain():

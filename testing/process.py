@@ -69,7 +69,7 @@ class Nursery:
             return cls._one
 
     def close(self) -> None:
-        """End it, and what is left of its children."""
+        """End the process, and its children that are left."""
         if self.owner == os.getpid():
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -206,7 +206,7 @@ class ForkedBroker(_AsProcess):
         self.port, self.metrics_url, self.records_api_url = int(port), ready["metrics"], ready["records"]
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Have a command carried out. ValueError for what is wrong in it, BrokerFailed when the broker is gone."""
+        """Have a command carried out. Raise ValueError for an invalid one, and BrokerFailed if the broker has ended."""
         with self._lock:
             self._calls += 1
             message = {"id": self._calls, "do": name, "with": arguments}

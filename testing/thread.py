@@ -69,7 +69,7 @@ class ThreadBroker:
         return dict(self._inside.interceptor.states()) if self.crashed else {}
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Have a command carried out. ValueError for what is wrong in it, BrokerFailed when the broker is gone."""
+        """Have a command carried out. Raise ValueError for an invalid one, and BrokerFailed if the broker has ended."""
         if self._loop is None or self._loop.is_closed() or self.crashed:
             raise BrokerFailed("the broker is gone")
         outcome: Future[Any] = Future()

@@ -180,7 +180,7 @@ class MemFs:
             inode.synced(size)
 
     def write(self, path: str, data: bytes, inode: Inode) -> None:
-        """Append to a file: all of the data, or what a crash, an error or a full disk leaves of it."""
+        """Append to a file: all of the data, or the part that a crash, an error or a full disk lets through."""
         torn = self.steps + 1 == self.crash_at
         try:
             self.step("write", path)

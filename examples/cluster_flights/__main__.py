@@ -57,7 +57,7 @@ class Books:
 
 
 class Demo:
-    """All that runs, and what is written down of it in `folder`."""
+    """All processes of the demo, and the files in `folder` with their records."""
 
     def __init__(
         self, cluster: Cluster, folder: Path, count: int | None, progress: Progress, within_s: float = WITHIN_S
@@ -129,7 +129,7 @@ class Demo:
         return open_
 
     def _open(self, rows: int) -> int:
-        """Return how many records are not finished, as the node says that has their state; all where none says it."""
+        """Return the number of unfinished records from the node that has their state; all if no node answers."""
         network = Network(ClientConfig.from_properties({"bootstrap.servers": self._nodes.bootstrap}))
         try:
             offsets = Admin(network).share_groups.all_offsets(GROUP, {TOPIC: range(PARTITIONS)})

@@ -38,7 +38,7 @@ class Nodes:
         return ",".join(node.address for node in self._nodes.values())
 
     def start(self) -> None:
-        """Start them in front of the cluster; RuntimeError with what a node said that does not start."""
+        """Start the nodes in front of the cluster. RuntimeError has the output of a node that does not start."""
         for node in self._nodes.values():
             node.cluster = self._cluster.bootstrap
             node.start(STARTS_S)

@@ -33,9 +33,9 @@ class Consumers:
         return journals
 
     def watch(self, ledger: Ledger, progress: Progress, done: Callable[[], bool], deadline_s: float) -> None:
-        """Read the journals until `done()`; at the deadline (monotonic) go on with what there is.
+        """Read the journals until `done()`; at the deadline (monotonic) return with the records read so far.
 
-        RuntimeError when a consumer ends before.
+        Raise RuntimeError if a consumer ends early.
         """
         while not done() and time.monotonic() < deadline_s:
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""The flights into a topic, and groups that begin with the first of them."""
+"""Load the flights into a topic, and create groups that start at the first flight."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Four workers, any of which takes any order; the steps of one customer come one after the other, in their order.
+"""Four workers, each of which may get any record; but one customer's steps are done one at a time, in order.
 
-It starts a broker of its own. `order_by_key.py none` is the same without order.
+It starts a broker of its own. `order_by_key.py none` runs without order.
 """
 
 import sys

@@ -49,7 +49,7 @@ QUIET_S = 2.0  # Spark has ended, and the other member got nothing for this long
 
 
 class DemoFailed(Exception):
-    """Something broke; the text has what the processes said last."""
+    """A failure; the text has the last output of the processes."""
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class Run:
         }
 
     def watch(self, until: Callable[[dict[str, int]], bool]) -> None:
-        """Print how far it got, until `until` says so. Raises DemoFailed when one ends early, or at the deadline."""
+        """Print the progress until `until` is true. Raise DemoFailed if a process ends early, or at the deadline."""
         while not until(done := self.done()):
             self.progress.show(", ".join(f"{count:,} {what}" for what, count in done.items()))
             if self.member is not None and self.member.poll() is not None:

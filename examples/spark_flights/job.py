@@ -1,13 +1,15 @@
-"""The Spark job of the demo: `job.py --bootstrap HOST:PORT --out FOLDER [--drain]`. Killed, it goes on next time.
+"""The Spark job of the demo:
+
+`job.py --bootstrap HOST:PORT --out FOLDER [--drain]`. After a kill it continues at its next start.
 
 Two queries read the topic, each as the share group of its own name:
 
-* `departures` writes each micro-batch into a folder named by its batch id. A micro-batch that is replayed holds the
-  same records and overwrites its folder, so each record is in the table once, whatever is killed. Another member of the
-  same share group takes its part of the records, which then are not in the table.
+* `departures` writes each micro-batch into a folder named by its batch id. A replayed micro-batch has the same records
+  and overwrites its folder, so each record is in the table once, whatever is killed. Records that another member of the
+  share group takes are not in the table.
 * `carriers` counts flights and averages their delays by carrier, in Spark's state store.
 
-With `--drain` both read what is there and end.
+With `--drain` both read the available records and end.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class QueryProgress:
-    """One query over all its runs: how many rows its micro-batches had, and what its source has counted."""
+    """The progress of one query over all its runs: the rows of its micro-batches, and its source's counters."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -19,7 +19,7 @@ class QueryProgress:
         self._totals[str(event["runId"])] = totals
 
     def total(self, counter: str) -> int:
-        """Return the sum of a counter of the source, such as `swallowed`, as far as the runs have reported it."""
+        """Return the sum of a counter of the source, such as `swallowed`, over all runs that have reported it."""
         return sum(totals.get(counter, 0) for totals in self._totals.values())
 
 

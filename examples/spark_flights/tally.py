@@ -1,4 +1,4 @@
-"""Joins what Spark has written with what the other member has worked on, by carrier."""
+"""Joins Spark's output with the other member's work, by carrier."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One carrier. `counted` is what the streaming aggregation says, in a share group of its own."""
+    """One carrier. `counted` is from the streaming aggregation, which has a share group of its own."""
 
     carrier: str
     produced: int
@@ -109,7 +109,7 @@ class Journal:
     _position: int = 0
 
     def read(self) -> int:
-        """Take in every complete line written since the last call; how many records there are now."""
+        """Read every complete line written since the last call. Return the number of records so far."""
         if self.path.exists():
             with self.path.open("rb") as file:
                 file.seek(self._position)

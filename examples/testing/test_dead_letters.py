@@ -1,4 +1,4 @@
-"""Work that fails for good. The wrong code logs and goes on: the order is gone, and nobody has it."""
+"""Work that can never succeed. The wrong code logs the error and continues, so the order is lost."""
 
 from typing import Any
 

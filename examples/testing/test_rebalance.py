@@ -1,4 +1,7 @@
-"""A second consumer joins the group. The wrong code commits now and then: what came since is done twice."""
+"""A second consumer joins the group.
+
+The wrong code commits rarely, so records since its last commit are processed twice.
+"""
 
 import time
 from typing import Any

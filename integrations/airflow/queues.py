@@ -1,7 +1,7 @@
-"""The provider and the trigger, which need Airflow 3.3: it is the first that confirms what it has stored.
+"""The provider and the trigger. They need Airflow 3.3, the first release that confirms stored events.
 
-A record is accepted when its events are in Airflow's database. Assets whose triggers have the same arguments have one
-trigger there, whatever DAGs they are of, so that one member of the share group serves all of them.
+A record is accepted when its events are in Airflow's database. Assets whose triggers have equal arguments share one
+trigger, even across DAGs, so one member of the share group serves all of them.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class ShareGroupProvider(BaseMessageQueueProvider):
 
 
 class ShareGroupTrigger(BaseEventTrigger):
-    """An event for each record of a topic that a share group hands out.
+    """A trigger that makes an event of each record that a share group delivers.
 
-    `properties` are the client's by Kafka's names, for TLS, SASL and timeouts; those in the extra of the connection
-    `conn_id` come before them. `group_config` are configs of the group. Nothing chooses among records here: another
-    triggerer may run another trigger of the group, and either would get what the other one chooses.
+    `properties` are the client's by Kafka's names, for TLS, SASL and timeouts; the extra of the connection `conn_id`
+    overrides them. `group_config` are configs of the group. There is no filter for records: another triggerer may run
+    another trigger of the group, and each would get records meant for the other.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ShareGroupTrigger(BaseEventTrigger):
             yield TriggerEvent(payload)
 
     async def run(self) -> AsyncGenerator[TriggerEvent]:
-        """Raise RuntimeError: outside of a shared stream nobody would say when an event is stored."""
+        """Raise RuntimeError, because only a shared stream learns when an event is stored."""
         raise RuntimeError("shareq.airflow needs the triggerer of Airflow 3.3 or later")
         yield  # an asynchronous generator, as Airflow has it
 
@@ -202,9 +202,10 @@ class ShareGroupStream(SharedStreamProducer):
 
 
 def kind_of(outcome: AdvanceOutcome) -> AcknowledgeType | None:
-    """Return how a record is acknowledged. None: not now, it is released when its member leaves.
+    """Return how a record is acknowledged. None: it stays in hand, and is released when its member leaves.
 
-    That is a record that no trigger saw: released at once it would come again at once, and be given up soon.
+    That is for a record that no trigger saw: if it were released at once, it would be delivered again at once, and soon
+    be given up.
     """
     if outcome.failed:
         return AcknowledgeType.RELEASE

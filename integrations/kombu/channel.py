@@ -1,8 +1,8 @@
 """Channels: kombu's operations on a broker, over topics and share groups.
 
 A queue is a topic and a share group of its name. A *transient* queue (one deleted with its consumer: replies, remote
-control, events) that is bound to an exchange is no topic: its connection reads the exchange's topic, which gets
-messages for everybody, and messages for which no known queue is bound.
+control, events) that is bound to an exchange has no topic: its connection reads the exchange's topic, which has
+broadcast messages, and messages for which no known queue is bound.
 """
 
 from __future__ import annotations
@@ -369,7 +369,7 @@ class Channel(virtual.Channel):
         return True
 
     def hear_again(self, message: Any) -> None:
-        """Hand out a message of a transient queue again, which was given back."""
+        """Deliver a message of a transient queue again that was released."""
         heard = self.connection.heard.get(message._raw.get("queue", ""))
         if heard is not None:
             heard.appendleft(message._raw)

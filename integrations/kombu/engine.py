@@ -167,7 +167,7 @@ class Engine:
         self._groups.add(group)
 
     def window(self, group: str) -> int:
-        """Return how far a group goes past its oldest unfinished record; see `reach`. Raises Unreachable."""
+        """Return how far past its oldest unfinished record a group goes; see `reach`. Raise Unreachable."""
         with self._admin() as admin:
             return reach(admin, group)
 
@@ -260,7 +260,7 @@ class Engine:
         )
 
     def _finish(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run the loop that has ended once more, for this. What ended it may still be there, and end it again."""
+        """Run the loop once more after its end, for this work. The exception that ended it may end it again."""
         with contextlib.suppress(Exception, SystemExit, KeyboardInterrupt):
             self.loop.run_until_complete(work)
 

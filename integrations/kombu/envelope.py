@@ -25,7 +25,7 @@ class NotAMessage(ValueError):
 
 
 def packed(message: Mapping[str, Any]) -> bytes:
-    """Return a message as a record's value. Properties that AMQP does not have are left out, as they are there."""
+    """Return a message as a record's value. As on AMQP, properties that AMQP does not have are left out."""
     properties = {name: value for name, value in message["properties"].items() if name in _PROPERTIES}
     text: str = dumps({**message, "properties": properties})
     return text.encode()

@@ -85,7 +85,7 @@ class QueueConsumer:
         self._tasks = [asyncio.create_task(self._to_its_end(work)) for work in (self._pump(), self._look())]
 
     async def purge(self, timeout_s: float) -> int:
-        """Accept all available records, and return how many there were. What others have in hand stays."""
+        """Accept all available records, and return their number. Records that other members hold stay."""
         consumer = self._consumer
         assert consumer is not None
         await self._assigned(consumer)
@@ -196,7 +196,7 @@ class QueueConsumer:
                 self._arrived(self, self._take(record))
 
     async def _look(self) -> None:
-        """Celery expects of a lost connection that what it has reserved and not begun is forgotten, and comes again."""
+        """Report a lost connection to Celery, which then forgets its reserved tasks; they are delivered again."""
         while True:
             await asyncio.sleep(LOOK_S)
             self._note_losses()

@@ -131,13 +131,15 @@ class Worker:
         decode: Decode = "bytes",
         rate: str | None = None,
     ) -> Callable[[F], F]:
-        """Have a function called with each record of these topics: with its value, or with value and `Message`.
+        """Register a function for the records of these topics.
+
+        It is called with the value, or with value and `Message`.
 
         `concurrency` is how many records it works on at once, `prefetch` how many are acquired ahead: by default as
-        many again, and more of short calls. `executor` defaults to "asyncio" for coroutines, "thread" for other
-        functions; "process" takes functions of modules. A call that takes longer than `timeout` seconds has failed.
-        `rate`, "100/s", "30/m" or "5/h", is how many calls of this worker may begin; nothing is then acquired ahead
-        unless `prefetch` is given. Raises ConfigError.
+        many as `concurrency`, and more if calls are short. `executor` defaults to "asyncio" for coroutines, "thread"
+        for other functions; "process" takes functions of modules. A call that takes longer than `timeout` seconds has
+        failed. `rate`, "100/s", "30/m" or "5/h", is how many calls of this worker may begin; nothing is then acquired
+        ahead unless `prefetch` is given. Raises ConfigError.
         """
         if not topics or not all(isinstance(each, str) and each for each in topics):
             raise ConfigError('handler: must have a topic: @app.handler("parcels")')

@@ -1,4 +1,4 @@
-"""One handler at work: records are acquired while there is room, worked on side by side, and given back at the end."""
+"""One handler at work: it acquires records while there is room, works on many at once, and releases them at the end."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _confirmed(body: Body, name: str) -> None:
 
 
 def redrive(body: Body) -> Look:
-    """Begin a redrive of a queue's letters, of one partition, or of one letter."""
+    """Begin a redrive of a queue's letters, of one partition's, or of one letter."""
     queue, group = _text(body, "queue"), body.get("group")
     partition, offset = _number(body, "partition", -1, 2**31 - 1), _number(body, "offset", -1)
     if offset >= 0 and partition < 0:

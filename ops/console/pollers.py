@@ -65,7 +65,7 @@ class Poller:
         return self._task is not None and not self._task.done()
 
     async def seen(self) -> Seen:
-        """Return the newest data; wait for new ones if the existing ones were made before anybody looked again."""
+        """Return the newest data. If the existing ones are from before anybody looked again, wait for new ones."""
         self.asked_at = time.monotonic()
         if not self.at_work:
             self._looked.clear()

@@ -90,7 +90,7 @@ class Sampler:
         return Sample(members, partitions, self._letters(), has_states, left_out)
 
     def _positions(self) -> tuple[dict[str, dict[Partition, Outcome[SharePosition]]], int]:
-        """Return positions by group, and how many groups are left out."""
+        """Return positions by group, and the number of groups left out."""
         listed = [(row.state == "Empty", row.group_id) for row in self._admin.groups.find(("share",))]
         names = [name for _, name in nsmallest(MOST_PARTITIONS, listed)]
         positions: dict[str, dict[Partition, Outcome[SharePosition]]] = {}

@@ -1,8 +1,8 @@
 """The move of access rules and quotas, with a whole cluster. Pure.
 
 Rules are added; a quota is set if the target has none for its entity and name, and a SCRAM user is added if the target
-has none of the name and mechanism: existing ones stay unchanged. Apache Kafka has no request that shows the keys of
-users, but one that takes the salted password, from which they are made and which nobody keeps: such users are listed.
+has none of the name and mechanism: existing ones stay unchanged. Apache Kafka has no request that shows users' keys. It
+accepts salted passwords, from which the keys are made, but nobody stores these: such users are listed.
 """
 
 from __future__ import annotations

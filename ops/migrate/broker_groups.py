@@ -154,8 +154,9 @@ class GroupsOfSource(_Groups):
         return {each: state if state.start >= 0 else None for each, state in states.items()}
 
     def _end_leaders(self, group: str, keys: Mapping[str, tuple[bytes, Partition]]) -> None:
-        """Make the leaders of share partitions write, as far as they have records to hand out: that is refused now, and
-        Apache Kafka's hand out more until it is.
+        """Make the leaders of share partitions write, if they have records to deliver.
+
+        The write is refused by now, and Apache Kafka's leaders deliver more records until they notice that.
         """
         member = uuid_to_text(uuid4().bytes)
         by_leader: dict[int, dict[bytes, list[int]]] = {}

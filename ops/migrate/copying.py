@@ -75,10 +75,11 @@ class PartitionCopy:
         return self._kept[-1]
 
     def work(self, found: LogRange, there: int) -> Iterator[None]:
-        """Copy what was found at the source, and note how far. The target's log ended `there`. Yields now and then, for
-        others to work.
+        """Copy the range found at the source, and note the progress.
 
-        Raises Conflict for a target with records that are not of this migration, and as its clusters do.
+        The target's log ended at `there`. Yields at times, so that other partitions are copied, too.
+
+        Raise Conflict for a target with records that are not of this migration, and the errors of the clusters.
         """
         start, end = found
         if not self._kept:

@@ -1,8 +1,7 @@
 """The process that serves a data folder to a migration: a broker at a free port of this machine, for its parent alone.
 
-It reads a line of JSON from standard input and writes one to standard output: what is wanted, and where the broker is,
-or why there is none. It ends when its standard input does: the system closes that with the parent, however the parent
-ends.
+It reads one line of JSON from standard input, the request, and writes one to standard output: the broker's address, or
+why there is no broker. It ends with its standard input, which the system closes with the parent, however that ends.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class ShareState(NamedTuple):
     ranges: tuple[StateRange, ...]
 
     def count(self, states: Collection[int]) -> int:
-        """Return how many records behind the start are in one of these delivery states."""
+        """Return the number of records behind the start in one of these delivery states."""
         return sum(each.last - each.first + 1 for each in self.ranges if each.state in states)
 
 

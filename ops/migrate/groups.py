@@ -166,7 +166,7 @@ class Groups:
     def move(
         self, partitions: Collection[Partition], states: Mapping[str, Mapping[Partition, ShareState | None]]
     ) -> Iterator[MigrationRow]:
-        """Hand over committed offsets and states. What a run before has handed over is the target's."""
+        """Hand over committed offsets and states. Those that an earlier run handed over belong to the target."""
         for group in filter(self._is_wanted, sorted(self._old.consumer_groups())):
             yield from self._move_offsets(group, partitions)
         writable = self._new.writable_states()
@@ -264,7 +264,7 @@ class Groups:
     def _handed(
         self, handed: Mapping[journal.OfGroup, Handed], names: Mapping[str, str]
     ) -> list[tuple[str, dict[Partition, Handed]]]:
-        """Return what was handed over by group."""
+        """Return the handed over positions by group."""
         found: dict[str, dict[Partition, Handed]] = {}
         for (group, topic_id, number), each in sorted(handed.items()):
             if topic_id in names and self._is_wanted(group):

@@ -160,7 +160,7 @@ class Journal:
         return [each.sync for each in self._kept.get(copied, {}).values()]
 
     def tail_of(self, copied: Copied) -> Sequence[int]:
-        """Return the runs behind the last of these, as far as the last of `syncs_of`."""
+        """Return the runs behind the last of these syncs, up to the last of `syncs_of`."""
         tail = self._tails.get(copied)
         return tail.runs if tail is not None and tail.kept == len(self._kept.get(copied, ())) else ()
 

@@ -61,7 +61,7 @@ class Source(Protocol):
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]: ...
 
     def sizes(self) -> Mapping[Partition, int]:
-        """Return bytes of partitions, as far as the cluster says."""
+        """Return the sizes of partitions in bytes, for those that the cluster reports."""
 
     def sample(self, ranges: Mapping[Partition, LogRange]) -> Sample:
         """Read some records in these ranges, for a second or two."""

@@ -261,7 +261,7 @@ class Migration:
                 copies[each].check(found.end)
 
     def _work(self, copy: PartitionCopy, found: LogRange, there: int) -> Iterator[None]:
-        """Copy a partition, and compare each part of it while the target has it in memory."""
+        """Copy a partition, and compare each part while the target still has it in memory."""
         copied = self._journal.known.copied(*copy.partition)
         is_same = True
         for _ in copy.work(found, there):

@@ -50,8 +50,10 @@ def pieces(states: Mapping[Partition, ShareState]) -> Iterator[dict[Partition, S
 
 
 class Comparison(NamedTuple):
-    """The records behind both starts: how many the group has finished since, and how many have a state that cannot have
-    come from the one handed over.
+    """A comparison of the records behind both starts.
+
+    It counts the records that the group has finished since, and those whose state cannot follow from the one handed
+    over.
     """
 
     gone_on: int

@@ -109,7 +109,7 @@ def cycle(nesting: Nesting) -> list[tuple[str, str]] | None:
 
 
 def depth(nesting: Nesting) -> int:
-    """Return how many structs stand in one another at most. No struct contains itself."""
+    """Return how deep structs are nested at most. No struct contains itself."""
     known: dict[str, int] = {}
     stack = list(nesting)
     while stack:

@@ -17,7 +17,7 @@ COMMAND: Final = "python -m shareq.protocol.generator"
 
 
 def banner(files: list[str], kafka_version: str) -> str:
-    """Return the line that says where a generated module comes from and how it is made again."""
+    """Return the line that names a generated module's sources, and the command that makes it."""
     return f"Generated from {' and '.join(files)} (Apache Kafka {kafka_version}) by `{COMMAND}`. Do not edit."
 
 

@@ -393,7 +393,7 @@ class DecodeEmitter:
     # -- fixed-width runs
 
     def _read_first(self, code: str) -> None:
-        """End a run with a number that decides what comes next, in the local variable `n`."""
+        """End a run with a number on which the next fields depend, in the local variable `n`."""
         self._run.append((code, "n"))
         self._flush()
 

@@ -76,7 +76,7 @@ class Layouts:
         self._check_elements()
 
     def _check_elements(self) -> None:
-        """Raise SchemaError for an array whose elements take no bytes: a count could stand for any number of them."""
+        """Raise SchemaError for an array whose elements take no bytes, because its count would be unbounded."""
         for layout in self.reachable():
             for item in layout.fields:
                 if item.spec.type.array and item.struct is not None and not item.struct.min_size:

@@ -149,7 +149,7 @@ class MessageCodec:
     def parameter(self, field: FieldSpec) -> str:
         """Return the field as a parameter in `__init__`'s signature.
 
-        What stands for a fresh mutable value fits the annotation.
+        The annotation also admits the placeholder for a fresh mutable value.
         """
         name, annotation = snake(field.name), self.python_type(field)
         if field.default_is_null or not (field.type.array or field.type.struct):

@@ -38,7 +38,7 @@ def sources(package: Path) -> list[Path]:
 
 
 def compiled_folder(package: Path) -> Path:
-    """Return where what is compiled of the sources in `package` belongs, as they are now."""
+    """Return the folder for compiled modules of the present sources in `package`."""
     crc = 0
     for source in sources(package):
         crc = zlib.crc32(source.read_bytes(), crc)

@@ -17,15 +17,15 @@ _SPARE: Final = 1024
 
 
 class KeyChains:
-    """Offsets with a key, of each key in a chain: the lowest unfinished one is its head.
+    """The unfinished offsets of each key as a chain, whose head is the lowest.
 
-    Two lists have an entry for each offset from `_base` on, so that a step from one record of a key to the next looks
-    nothing up in a dict. What is finished stays in them, and the keys of ended chains in `_tails`, until there is as
-    much of it as of the rest: so that it is passed over once for each. Offsets and keys are handled as objects, which
-    are there already.
+    Two lists have an entry for each offset from `_base` on, so that a step from one record of a key to the next needs
+    no dict. Finished offsets stay in the lists, and the keys of ended chains in `_tails`, until they are as many as the
+    others: so the cost of removing them is constant for each. Offsets and keys are passed as objects, which exist
+    already.
 
-    Where the log has a hole of more than `_SPARE` offsets there are no entries for it: `_resumed` are the offsets
-    behind such holes, `_places` the indexes of their entries, `_hole` is where the first one begins.
+    A hole of more than `_SPARE` offsets in the log has no entries: `_resumed` are the offsets behind such holes,
+    `_places` the indexes of their entries, `_hole` is the start of the first hole.
     """
 
     __slots__ = (
@@ -251,8 +251,9 @@ class KeyChains:
         return self._mark(offset) == _WAITS
 
     def _place(self, offset: i64) -> i64:
-        """Return the index of the lowest entry at or above an offset: below 0 for what is forgotten, beyond the last
-        one for what has not come yet.
+        """Return the index of the lowest entry at or above an offset.
+
+        It is below 0 for a forgotten offset, and beyond the last index for one that is not added yet.
         """
         if offset < self._hole:
             return offset - self._base

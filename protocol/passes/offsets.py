@@ -65,7 +65,7 @@ def available_run(statuses: list[Any], base: i64, first: i64, last: i64) -> tupl
 
 
 def count_available(statuses: list[Any], base: i64, first: i64, last: i64) -> tuple[int, int]:
-    """Return how many of `first..last` (inclusive) are available, and the highest of them, or -1."""
+    """Return how many of `first..last` (inclusive) are available, and the highest available one, or -1."""
     at: i64 = first - base
     stop: i64 = last + 1 - base
     count: i64 = 0
@@ -202,13 +202,15 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """Give offsets that are all of the status `owned` the status `target`, as long as each acknowledgement from `at` on
-    accepts such ones, and put what is to be written at the end of `rows`. Offsets may lie outside of the list here.
+    """Apply acknowledgements from `at` on, as long as each accepts offsets of the status `owned` alone.
+
+    The offsets get the status `target`, and the rows to write are appended to `rows`. Offsets may lie outside of the
+    list.
 
     `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
-    Returns the index of the first other one, how many offsets were accepted, and the last (inclusive) of them.
-    `new_row(row_type, (first, last, state, count))` makes a row; a row that goes on where the last one ends, with its
-    state and count, makes that longer.
+    Returns the index of the first acknowledgement that was not applied, the number of accepted offsets, and the last
+    (inclusive) of them. `new_row(row_type, (first, last, state, count))` makes a row; a row that continues the last
+    one, with the same state and count, extends it instead.
     """
     count: i64 = len(acks) // 3
     size: i64 = len(statuses)

@@ -1,8 +1,8 @@
 """The walk over the records of a batch, number by number: what produce checks, and what finds a time. Pure.
 
 Layout of a record: see `record_codec`. Numbers of 32 bits take up to 5 bytes, those of 64 bits up to 10; one with more
-bits is unreadable. Where something cannot be read, the position becomes `_FAR`, which lies behind every end, and stays
-there: one look at the end of a record finds all of that.
+bits is unreadable. After an unreadable number the position becomes `_FAR`, which lies behind every end, and stays
+there: so one check at the end of a record finds all faults.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64, f
 
 
 def whole_records(data: bytes, pos: i64, count: i64) -> tuple[int, int]:
-    """Return how many of at most `count` records from `pos` on are in `data` whole, and where the last of them ends.
+    """Return how many of at most `count` records from `pos` on are complete in `data`, and where the last one ends.
 
-    Only their lengths are looked at; one that no record has ends them.
+    Only their lengths are read; an impossible length ends the search.
     """
     end: i64 = len(data)
     found: i64 = 0
@@ -152,7 +152,7 @@ def read_keys(
 ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None:
     """Return the fields of a `retain.KeyedRecord` of each of `count` records from `pos` on; more may follow in `data`.
 
-    None when one of them cannot be read as far as its value.
+    None if one of them cannot be read up to its value.
     """
     end: i64 = len(data)
     found: list[tuple[int, int, bytes | None, bool, int, int, int]] = []
@@ -345,13 +345,12 @@ def _header(data: bytes, pos: i64, stop: i64, name: bytes) -> bytes | None:
 def pick(
     data: bytes, pos: i64, end: i64, count: i64, wanted: list[int], index: i64 = 0
 ) -> tuple[int, list[bytes]] | None:
-    """Return how many of `count` records from `pos` on have an offset delta that is wanted, and their bytes, as they
-    are.
+    """Return how many of `count` records from `pos` on have a wanted offset delta, and their unchanged bytes.
 
     `wanted` has the first and the last (inclusive) offset delta of ranges, in turn; disjoint and ascending, as the
-    records are. None when a record up to the last wanted one cannot be read as far as its offset delta, or is not below
-    `end`, or comes before its turn; of those before the first wanted one, none of which is missing, only sizes are
-    looked at. At `pos` is the record `index`, with that offset delta.
+    records are. Return None if a record up to the last wanted one cannot be read up to its offset delta, or ends behind
+    `end`, or is out of order. Of records before the first wanted one, none of which may be missing, only the sizes are
+    read. The record at `pos` has the offset delta `index`.
     """
     found: list[bytes] = []
     taken: i64 = 0

@@ -1,7 +1,7 @@
-"""Passes over the runs of an in-flight batch that a fetch, an acknowledgement or a state write makes one by one. Pure.
+"""Passes over the runs of an in-flight batch, for fetches, acknowledgements and state writes. Pure.
 
 A batch's runs are two lists: `starts`, ascending, and the status of each; the last run ends at `end` (exclusive). With
-order by key most runs are of a record or two, so a pass costs what the rest of a request costs for each of them.
+order by key most runs have a record or two, so the cost of a pass for each run counts as much as the rest of a request.
 Statuses are compared as objects.
 """
 
@@ -67,13 +67,15 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """Give runs the status `target`, as long as each acknowledgement from `at` on accepts one whose status is `owned`,
-    and no neighbour of it is `target`, and put what is to be written at the end of `rows`.
+    """Apply acknowledgements from `at` on to runs, up to the first one that this pass does not handle.
+
+    It handles one that accepts a run of the status `owned` without a neighbour of the status `target`. The run gets the
+    status `target`, and the rows to write are appended to `rows`.
 
     `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
-    Returns the index of the first other one, how many offsets were accepted, and the last (inclusive) of them.
-    `new_row(row_type, (first, last, state, count))` makes a row; a row that goes on where the last one ends, with its
-    state and count, makes that longer.
+    Returns the index of the first acknowledgement that was not applied, the number of accepted offsets, and the last
+    (inclusive) of them. `new_row(row_type, (first, last, state, count))` makes a row; a row that continues the last
+    one, with the same state and count, extends it instead.
     """
     count: i64 = len(acks) // 3
     runs: i64 = len(starts)
@@ -128,12 +130,12 @@ def from_front(
     fetch_cost: i64,
     far: float,
 ) -> tuple[list[Any], int, int]:
-    """Available runs, from the front as long as they make an offset cheaper: the parts, how many of them are the
-    cheapest choice, and what `passed` is then.
+    """Return available runs from the front, as long as they lower the cost of each offset.
 
-    They are cut to what lies between `first`, which is in a run, and `last` (both inclusive). A part is (first, last,
-    status). `taken` offsets were taken before, with `passed` runs of the state `waits` in front
-    of them. A choice costs `fetch_cost` and 1 for each such run; it is looked on until it costs `far` times the best.
+    The result is the parts, how many of them are the cheapest choice, and the value of `passed` after these. Parts are
+    (first, last, status), cut to the offsets from `first`, which is in a run, to `last` (both inclusive). `taken`
+    offsets were taken before, with `passed` runs of the state `waits` in front of them. A choice costs `fetch_cost`,
+    and 1 for each such run; the search ends when an offset costs `far` times the best.
     """
     parts: list[Any] = []
     chosen: i64 = 0
@@ -227,8 +229,10 @@ def hand_out(
 def settle(
     starts: list[Any], statuses: list[Any], end: i64, write_id: int
 ) -> tuple[list[Any], list[Any], list[Any], int]:
-    """Return the runs with what the state write `write_id` left pending settled, neighbours of one status made one; the
-    runs that were settled, as (first, last (inclusive), status); and the lowest available offset, or -1.
+    """Return the runs after the state write `write_id` has settled its part.
+
+    Neighbours of equal status are joined. Also return the settled runs, as (first, last (inclusive), status), and the
+    lowest available offset, or -1.
     """
     new_starts: list[Any] = []
     new_statuses: list[Any] = []

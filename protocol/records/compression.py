@@ -1,4 +1,4 @@
-r"""The four codecs of record batches behind two functions. What comes out is bounded before memory is taken.
+r"""The four codecs of record batches behind two functions. The decompressed size is bounded before memory is taken.
 
 gzip, lz4 and zstd are plain frames of those formats. Snappy is xerial's framing, as Apache Kafka's clients write it:
 

@@ -40,16 +40,17 @@ class Cut(NamedTuple):
 def cut(
     data: bytes, position: int, wanted: list[int], max_opened: int, marks: dict[int, tuple[int, int]] | None = None
 ) -> Cut:
-    """Return the batch at `position` of `data`, which is whole and sound, with the records of the `wanted` offset
-    deltas: the first and the last (both inclusive) of ranges, in turn; ascending, disjoint, within the batch. No
-    others.
+    """Return the batch at `position` of `data`, reduced to the records of the `wanted` offset deltas.
 
-    Of a compressed batch, records are left uncompressed where that is not larger than the whole batch, else compressed
-    as they were. The whole batch has to do when the result would not be smaller, when its records cannot be read, and
-    when they are larger than `max_opened` bytes when decompressed.
+    The batch must be complete and sound. `wanted` has the first and the last delta (both inclusive) of each range in
+    turn; ranges are ascending, disjoint, within the batch.
+
+    The records of a compressed batch stay uncompressed if that is not larger than the whole batch; otherwise they are
+    compressed again. The whole batch is returned if the result would not be smaller, if its records cannot be read, or
+    if they would have more than `max_opened` bytes when decompressed.
 
     `marks` of the caller, for this `data`: by `position`, the first wanted record of an earlier call and where it
-    begins. What lies before it is not looked at again for one behind it.
+    begins. A search for a record behind it starts there.
     """
     length, all_attributes, count = _FIELDS.unpack_from(data, position)
     size = length + LENGTH_OVERHEAD

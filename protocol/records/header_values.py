@@ -20,11 +20,10 @@ class HeaderValues(NamedTuple):
 
 
 def add_header_values(data: bytes, position: int, name: bytes, found: HeaderValues) -> None:
-    """Append the header's value of each record that has it, of the batch at `position` of `data`, which lies behind
-    those before; a null as no bytes.
+    """Append the header's value of each record that has it in the batch at `position` of `data`; no bytes for a null.
 
-    The batch is whole. Records of a control batch have none, nor have unreadable ones. Where the name's bytes are
-    nowhere in the batch, no record is looked at.
+    The batch is complete, and lies behind those of earlier calls. Records of control batches, and unreadable ones, have
+    no value. If the name's bytes do not occur in the batch, no record is read.
     """
     base_offset, length, attributes, count = _fields(data, position)
     if attributes & CONTROL:

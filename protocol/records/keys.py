@@ -20,11 +20,11 @@ class KeyHashes(NamedTuple):
 
 
 def add_key_hashes(data: bytes, position: int, found: KeyHashes) -> None:
-    """Append the hash of the key of each record of the batch at `position` of `data`, which lies behind those before.
+    """Append the hash of each record's key in the batch at `position` of `data`.
 
-    The batch is whole. Records without a key are left out, and so are those of a control batch, and unreadable ones.
-    The hash is this process's own of bytes: SipHash with a secret of each start, 64 bits, unless PYTHONHASHSEED says
-    otherwise.
+    The batch is complete, and lies behind those of earlier calls. Records without a key, of control batches, and
+    unreadable ones are left out. The hash is Python's for bytes: SipHash, 64 bits, with a new secret in each process
+    unless PYTHONHASHSEED is set.
     """
     base_offset, length, attributes, count = _fields(data, position)
     if attributes & CONTROL:

@@ -143,7 +143,7 @@ def _without_value(data: bytes) -> tuple[int, bytes, int] | None:
 
 
 def _size(data: bytes) -> int:
-    """Return how many bytes a record needs that begins with `data`; 1 if unknown."""
+    """Return the size of a record that begins with `data`; 1 if unknown."""
     try:
         size, at = _number(data, 0)
     except IndexError:
@@ -222,9 +222,9 @@ def _frames(
     make: Callable[[], tuple[_Decompressor, Callable[[bytes], bytes], Callable[[], bytes]]],
     error: type[Exception],
 ) -> Iterator[bytes]:
-    """Yield the frames of a format, one behind the other.
+    """Yield the frames of a format, one after the other.
 
-    `make`: what opens one, how it is called, what it has left over.
+    `make` returns a decompressor, its function, and the one that returns its unused bytes.
     """
     at = 0
     data = b""

@@ -5,8 +5,8 @@ producer's fields, so that its offsets and sequences stay the same with fewer re
 that of the remaining records; a batch without any keeps the old one. A batch with a delete horizon has that time (ms)
 in the place of BaseTimestamp, and its records' time deltas start from there.
 
-A batch of a few kilobytes may have a quarter of a million records, a microsecond or two each. So there is a way through
-it in slices of `SLICE_RECORDS`, for callers who let others go on in between.
+A batch of a few kilobytes may have a quarter of a million records, a microsecond or two each. So it can be handled in
+slices of `SLICE_RECORDS`, for callers that pause in between.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ def decode(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the data records of `data` that lie in the ranges, in order, as columns with these names.
 
-    `data` is whole batches as Fetch answers them; `ranges` are ascending and disjoint. Batches outside of all ranges
-    are not looked at, control batches are left out. No RecordBatch is empty, none has more than 32,768 rows.
+    `data` is complete batches from a Fetch response; `ranges` are ascending and disjoint. Batches outside of all ranges
+    are not checked, control batches are left out. No RecordBatch is empty, none has more than 32,768 rows.
     `timestampType` is 0 for the producer's time, 1 for the log's; a time that Spark's microseconds cannot hold is null.
     Raises `MalformedMessage`, naming partition and offset, for unsound batches: another magic, a CRC that does not
     match, unreadable records, offsets that do not ascend, more than 64 MB out of one compressed batch.

@@ -1,8 +1,7 @@
 """The fields of many records at once, as numpy arrays; `protocol/records/record_codec.py` has the layout of a record.
 
-Positions count in the data that is given. What a field's length says is not checked when it is read: positions only
-move forward, so the check at the end of a record finds every length that is too large, and reading stops at the data's
-end.
+Positions are indexes into the given data. A field's length is not checked when it is read: positions only move forward,
+so the check at the end of a record finds every length that is too large, and reading stops at the data's end.
 """
 
 from __future__ import annotations

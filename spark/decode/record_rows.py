@@ -1,4 +1,4 @@
-"""Records of a block with their offsets, and those of them that lie in given ranges."""
+"""The records of a block with their offsets, and the choice of those in given ranges."""
 
 from __future__ import annotations
 

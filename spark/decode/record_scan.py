@@ -1,7 +1,7 @@
 """The places of the records in many batches, found by numpy.
 
-A record says only how long it is, so the next one is found by walking. What is walked side by side costs little: all
-batches at once, and long batches in pieces. A piece starts where the bytes look like a record with two more behind it.
+A record has only its length, so the next one is found by walking. Many walks side by side cost little: all batches are
+walked at once, and long batches in pieces. A piece starts where the bytes look like a record with two more behind it.
 That is a guess; it is safe because the walk of the previous piece proves it by ending exactly there. After a wrong
 guess, or for bad bytes, the batch is walked again from its start by `record_extents`, which also names the fault.
 """
@@ -86,10 +86,10 @@ def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
 
 
 def find_records(data: Array, starts: Array, ends: Array, counts: Array) -> Extents:
-    """All records of the batches, in order.
+    """Return all records of the batches, in order.
 
-    `data` is of bytes; the records of batch i fill `starts[i]` to `ends[i]` (exclusive, int64, ascending, not empty),
-    and there are `counts[i]` > 0 of them. Raises `UnreadableBatch` when that is not so.
+    `data` is an array of bytes; the `counts[i]` > 0 records of batch i fill `starts[i]` to `ends[i]` (exclusive, int64,
+    ascending, not empty). Raise `UnreadableBatch` if they do not.
     """
     lanes = _lanes(data, starts, ends, counts)
     batch_of = np.searchsorted(starts, lanes, side="right") - 1

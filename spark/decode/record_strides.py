@@ -57,7 +57,7 @@ def find_by_strides(data: Array, at: int, end: int, count: int) -> Extents | Non
 
 
 def _run(data: Array, at: int, width: int, stride: int, most: int) -> int:
-    """Return how many records, at most `most`, in a row have the length that stands at `at` in `width` bytes."""
+    """Return how many consecutive records, at most `most`, have the length that `width` bytes at `at` give."""
     run, look = 1, _FIRST_LOOK
     while run < most:
         look = min(look, most - run)

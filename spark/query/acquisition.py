@@ -1,13 +1,14 @@
-"""The records that this query holds, has handed to Spark, and still owes the share group an acknowledgement for. Pure.
+"""The records that this query holds, has given to Spark, or has yet to acknowledge to the share group. Pure.
 
-The rules that the contract rests on:
+The contract depends on these rules:
 
 * Spark logs the offset of a micro-batch before it runs it, and asks for the next one only when it is committed. The
   start in that call therefore proves that its micro-batch is done: `begin` returns the ranges to ACCEPT.
 * An ACCEPT can fail, because locks end with the connection that took them. Such records stay in the offsets
   (`unconfirmed`) until an ACCEPT is confirmed or the group's start offset has passed them. The broker delivers them
   again, to this query or to another member; `acquired` recognises them: they are accepted, and not emitted again.
-* What was acquired and not handed to Spark is only in memory. A query that ends lets it go, and it was never emitted.
+* Records acquired but not given to Spark are only in memory. When the query ends it releases them; they were never
+  emitted.
 
 All sets are ranges of offsets by share partition; control records and gaps among them do not matter.
 """
@@ -45,7 +46,7 @@ _STILL_LOCKED = frozenset(
 
 @dataclass(slots=True)
 class _Claim:
-    """The part of one poll's acquired records of one partition that is still locked."""
+    """The part of a poll's records of one partition that is still locked."""
 
     ranges: OffsetRanges
     session: int
@@ -293,7 +294,7 @@ class QueryBooks:
         return acks
 
     def _of_this_topic(self, key: SharePartition) -> None:
-        """Forget ranges of a deleted topic of the same name: none of them can come back."""
+        """Forget the ranges of a deleted topic of the same name, which can never return."""
         self._keys.setdefault((key.topic_id, key.partition), key)
         if self._ids.setdefault(key.topic, key.topic_id) == key.topic_id:
             return

@@ -127,7 +127,7 @@ class Driver:
     # -- acquiring
 
     def _fill(self, most: int | None) -> None:
-        """Poll until there are new records, or the wait is over; then continue as long as there are more."""
+        """Poll until there are new records, or the wait is over; then continue while there are more."""
         began_ms = now_ms()
         filled_ms: float | None = None
         wait_ms = POLL_MS

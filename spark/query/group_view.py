@@ -21,7 +21,7 @@ _NOT_YET: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOP
 
 
 class GroupView:
-    """Has its own connections, beside those of the member. Any thread may call; nothing is opened before that."""
+    """A view of the group through connections of its own, opened by the first call. Any thread may call."""
 
     def __init__(self, client: ClientConfig, group_id: str, topics: Collection[str]) -> None:
         self._network = Network(client)

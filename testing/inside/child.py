@@ -72,7 +72,7 @@ class _Channel:
         self._send({"ready": server.addresses, "metrics": server.metrics_url, "records": server.records_api_url})
 
     def crash(self) -> None:
-        """End as SIGKILL does. What is known of faults is sent before: it would end with the process."""
+        """End as by SIGKILL. The state of faults is sent first, because it would be lost with the process."""
         self._send({"crash": self._inside.interceptor.states()})
         os.kill(os.getpid(), signal.SIGKILL)
 

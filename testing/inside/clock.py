@@ -101,7 +101,7 @@ class SteppedClock:
         return self._timers[0][0] if self._timers else None
 
     def _call_due(self) -> None:
-        """Call the timers that are due now. What they schedule for now comes with the next step, or the next alarm."""
+        """Call the due timers. Those that they set for now are called with the next step, or the next alarm."""
         now, due = self.now_ms(), []
         while (at_ms := self._next_ms()) is not None and at_ms <= now:
             due.append(heapq.heappop(self._timers)[2])

@@ -266,7 +266,7 @@ class Interceptor:
         return outer
 
     def _later(self, call: _Call, schedule: Callable[[Callable[[], None]], Callable[[], None]]) -> Reply:
-        """Handle the request when what is scheduled comes, unless its client is gone by then."""
+        """Handle the request at the scheduled time, unless its client has left by then."""
         outer = AnswerSlot(call.connection, parks=True)
 
         def go() -> None:

@@ -58,7 +58,7 @@ def main(descriptor: int) -> None:
 
 
 def _end(children: Children) -> None:
-    """End the brokers of a test that is gone, and remove what they wrote where nobody will look for it."""
+    """End the brokers of a test that ended without closing them, and remove their temporary files."""
     for pid in children:
         os.kill(pid, signal.SIGKILL)
     for pid, folder in children.items():
@@ -69,7 +69,7 @@ def _end(children: Children) -> None:
 
 
 def _import_everything() -> None:
-    """Import what a broker would import one by one, at its start and after it."""
+    """Import all modules that a broker would import one by one, at its start and later."""
     import_module("shareq.testing.inside.child")
     from shareq.broker.dispatch.table import HANDLERS
     from shareq.protocol.api_keys import codec

@@ -1,4 +1,4 @@
-"""Rules of faults, as they are sent to a broker, and which request each is about."""
+"""The rules of faults, in the form sent to a broker, and their matching with requests."""
 
 from __future__ import annotations
 

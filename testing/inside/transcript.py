@@ -32,7 +32,7 @@ _SIZE_BYTES: Final = 4
 
 
 class Entry:
-    """One request and what became of it."""
+    """One request and its outcome."""
 
     __slots__ = (
         "_answer",
@@ -166,7 +166,7 @@ class Transcript:
         return entry
 
     def polled(self) -> int:
-        """Return how many polls of the helpers there were, also those that are not kept any more."""
+        """Return the number of the helpers' polls, including those that are no longer kept."""
         return self._polled
 
     def lines(self, last: int | None = None, *, polls: bool = True) -> list[Line]:

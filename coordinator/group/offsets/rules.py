@@ -51,8 +51,7 @@ def transactional_commit_error(
 ) -> ErrorCode:
     """Return the error that forbids a TxnOffsetCommit of that version, like `commit_error`.
 
-    Before version 6, producers know GROUP_ID_NOT_FOUND if there is no group at all, and STALE_MEMBER_EPOCH, as
-    ILLEGAL_GENERATION.
+    Before version 6, a missing group (GROUP_ID_NOT_FOUND) and STALE_MEMBER_EPOCH are both ILLEGAL_GENERATION.
     """
     knows_epochs = version >= _MEMBER_EPOCHS_FROM_TXN_VERSION
     if isinstance(group, ClassicGroup):

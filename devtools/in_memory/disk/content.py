@@ -16,12 +16,12 @@ Range = tuple[int, int]  # bytes: from, to (exclusive)
 
 
 class Inode:
-    """One file, by whatever name.
+    """One file, regardless of its names.
 
-    `content` is what reads return. Its first `durable_size` bytes are on stable storage; `ghost` is what is there
-    instead if synced bytes were truncated since. `dropped` bytes can be read but will not survive, because the sync
-    that should have written them failed, and no sync retries. Reads of `unreadable` ranges fail. `hollow` bytes after
-    the content were allocated but never written.
+    `content` is what reads return. Its first `durable_size` bytes are on stable storage; `ghost` is the content on
+    stable storage if synced bytes were truncated since. `dropped` bytes can be read, but will not survive: the sync
+    that should have written them failed, and no sync writes them again. Reads of `unreadable` ranges fail. `hollow`
+    bytes after the content were allocated but never written.
     """
 
     __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "hollow", "page_bytes", "unreadable")

@@ -6,7 +6,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 
 class Stock:
-    """The code under test: counts what comes and goes, and goes on where it stopped."""
+    """The code under test: counts goods in and out, and continues from its committed offset."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.counts: dict[bytes, int] = {}

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def count(spark: SparkSession, bootstrap: str, folder: Path) -> dict[str, int]:
-    """Count how often each thing was ordered, of what nobody has counted yet: the code under test."""
+    """Count the orders of each product that no earlier run has counted: the code under test."""
     counts: dict[str, int] = {}
 
     def add(batch: DataFrame, _batch_id: int) -> None:

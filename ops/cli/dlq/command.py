@@ -71,7 +71,7 @@ def list_queues(session: Session) -> Iterator[QueueRow]:
 
 
 def _letters(session: Session, queue: Queue) -> tuple[int | None, int | None]:
-    """Return how many letters there are, and how many of them were sent back; None if unknown."""
+    """Return the number of letters, and of those sent back; None if unknown."""
     if not queue.exists:
         return None, None
     partitions = partitions_of(session, [queue.topic])

@@ -149,7 +149,7 @@ def names_of(session: Session, kind: Kind) -> Iterator[str]:
 
 
 def sums(rows: Iterable[Outcome[Position]]) -> tuple[int, int | None, int]:
-    """Partitions, the lag that is known of, and the partitions whose lag is not known."""
+    """Return the number of partitions, the sum of the known lags, and the number of partitions with unknown lag."""
     lags = [None if isinstance(each, ClientError) else each.lag for each in rows]
     return len(lags), *sum_known(lags)
 

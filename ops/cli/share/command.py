@@ -211,7 +211,7 @@ def _of_range(
     acquired: AcquiredRange,
     verdict: str,
 ) -> Generator[SharedRecordRow, None, int]:
-    """Yield the records of a range, acknowledged. Return how many there were."""
+    """Yield the records of a range, acknowledged. Return their number."""
     topic_id, topic, number, first, last = (
         acquired.topic_id,
         acquired.topic,

@@ -88,7 +88,7 @@ def strip(spans: Sequence[Span], width: int, *, colour: bool) -> str:
 
 
 def legend(counts: Mapping[str, int], *, colour: bool) -> str:
-    """Return the states that there are, with how many offsets are in each."""
+    """Return the occurring states, each with its number of offsets."""
     order = [*map(str, STATES), *sorted(counts)]
     parts = []
     for state in sorted(counts, key=order.index):

@@ -30,10 +30,12 @@ R = TypeVar("R", bound=Range)
 
 
 class Choice(NamedTuple):
-    """The wanted ranges. `states`: empty for all unfinished ones; `finished`: include those, too.
+    """The choice of ranges.
 
-    `held_for_ms` is for how long a member has it, `older_ms` for how long it has been in flight, however often it was
-    given back.
+    `states`: those to show, empty for all unfinished ones; `finished`: show finished ones, too.
+
+    `held_for_ms` is the least time that a member has held the range, `older_ms` the least time that it has been in
+    flight, however often it was released.
     """
 
     states: tuple[str, ...]

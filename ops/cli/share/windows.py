@@ -26,7 +26,7 @@ NOTE: Final = (
 
 
 class Full(NamedTuple):
-    """A window that accepts no more records: how many are in flight, the limit, and how many records are behind it."""
+    """A full window: the number in flight, the limit, and the number of records behind it."""
 
     in_flight: int
     limit: int

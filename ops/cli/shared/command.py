@@ -58,7 +58,7 @@ class Session:
 
     @cached_property
     def network(self) -> Network:
-        """Connected: a cluster that is not there is noticed sooner than a call would give up."""
+        """A connected network: an unreachable cluster is noticed sooner than by the timeout of a call."""
         network = Network(self.config)
         network.brokers(timeout_ms=min(FIRST_CONTACT_MS, self.config.default_api_timeout_ms))
         return network

@@ -24,7 +24,7 @@ def lag_of(row: TopGroupRow) -> str:
 
 
 def left_out(row: TopRow) -> str:
-    """Say how many groups are not shown."""
+    """Return a text with the number of groups that are not shown."""
     return f"{row.left_out:,} groups left out: --group chooses"
 
 

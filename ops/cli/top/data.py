@@ -44,8 +44,10 @@ class GroupSample(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A cluster at the time `at_s` (monotonic). `ends`: for each topic, the sum of its high watermarks; `now_ms` is the
-    broker's time of day if the API reports it; `left_out` is how many more groups there are.
+    """A cluster at the time `at_s` (monotonic).
+
+    `ends`: for each topic, the sum of its high watermarks. `now_ms` is the broker's time of day if the API reports it.
+    `left_out` is the number of groups beyond the limit.
     """
 
     at_s: float
@@ -142,7 +144,7 @@ def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[s
 
 
 def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]:
-    """Return states by group, of at most `MOST_GROUPS`; and how many there are."""
+    """Return the states of at most `MOST_GROUPS` groups, and the number of all groups."""
     count = 0
 
     def rows() -> Iterator[tuple[bool, str, str]]:

@@ -67,8 +67,8 @@ def _add_pauses(admin: Admin, rows: Sequence[Json]) -> None:
 def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most: int) -> list[Json]:
     """Return the `most` groups with the longest lags.
 
-    Each has the age of its oldest record in flight, where there is a records API, and how many letters its dead-letter
-    queue has, where this user may see queues.
+    Each has the age of its oldest record in flight, if there is a records API, and the number of letters in its
+    dead-letter queue, if this user may see queues.
     """
     positions = dict(admin.share_groups.offsets(states)) if states else {}
     lags = {name: _lag(positions.get(name)) for name in states}
@@ -102,9 +102,7 @@ def _lag(positions: Outcome[Positions] | None) -> Json:
 
 
 def share_group(name: str, page: int, windows: Windows) -> Look:
-    """Return the view of a group: members with assignments, the progress in each partition, and the windows of one page
-    of them.
-    """
+    """Return the view of a group: members with assignments, progress by partition, and a page of windows."""
 
     def look(admin: Admin) -> Json:
         group = only(dict(admin.share_groups.describe([name])), name)

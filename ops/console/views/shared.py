@@ -66,7 +66,7 @@ def summed_lag(lags: Iterable[int | None]) -> Json:
 
 
 def finished(rows: Iterable[Json]) -> int | None:
-    """Return how many offsets are finished in the partitions whose end and lag are known."""
+    """Return the number of finished offsets in partitions whose end and lag are known."""
     return total(None if row["end"] is None or row["lag"] is None else row["end"] - row["lag"] for row in rows)
 
 

@@ -116,10 +116,10 @@ def _strip(windows: Windows, group: str, topic: str, partition: int, most: int) 
 
 
 def written(admin: Admin, group: str, wanted: Sequence[Partition]) -> dict[Partition, Json]:
-    """Return the windows as any cluster has them: the coordinator's start offset and lag, and the batches in
-    `__share_group_state`.
+    """Return the windows in the form that any cluster can give: start offset, lag, and batches of states.
 
-    If that log may not be read, or has nothing of the group yet, there are no ranges.
+    Start offset and lag are the coordinator's, the batches are from `__share_group_state`. If that log may not be read,
+    or has no records of the group yet, there are no ranges.
     """
     topics: dict[str, list[int]] = {}
     for topic, partition in wanted:
