@@ -1,4 +1,4 @@
-"""Run the most telling tests for half a minute: `quick_tests.py [COMMIT]`, from `make quick`.
+"""Run the most relevant tests for half a minute: `quick_tests.py [COMMIT]`, from `make quick`.
 
 First the tests that changed since COMMIT, that import a changed module, or that are in the folder mirroring its folder.
 COMMIT is HEAD by default; `main` means the commit where the branch left main. Then the tests of the cores, which need

@@ -1,7 +1,7 @@
 """The coordinator runtime: one queue for each partition of an internal topic; decide, append, replay, answer.
 
 Operations of one loop tick are decided one after the other on the replayed state and share one append. They are
-answered when that append is durable, so a crash undoes nothing that a client was told. If an append fails, the shard is
+answered when that append is durable, so a crash undoes nothing that was answered. If an append fails, the shard is
 thrown away and its log replayed: the state is then exactly what was written before. If the log has another owner by
 now, or waits for a later take-over, the partition ends instead.
 

@@ -23,7 +23,7 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 class CoordinatorPartitions(Generic[ShardT]):
     """The owner of the shards of `topic`, one for each of its partitions.
 
-    `loads` is how long loading their logs took, from the request for a load on; `room` tells a shard how much one
+    `loads` is how long loading their logs took, from the request for a load on; `room` shows a shard how much one
     operation may append.
     """
 

@@ -3,7 +3,7 @@
 The operating system accepts several megabytes of an answer at once, at a third of a millisecond each, and again
 whenever a socket has room; a few such clients would delay all others. Here an answer of more than `LARGE_ANSWER` is
 written as far as the tick's limit allows, and the rest in later ticks, one socket after the other. While others send
-requests the limit is lower, because a request waits for the tick in which it arrives, and for two more until its answer.
+requests the limit is lower, because a request waits for the tick in which it arrives, and for two more.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ class _Child:
 
 
 def _serve(pipe: Connection, pickled: bytes) -> None:
-    """Serve calls in a child process until the parent ends: receive a message and its context, send an error or None."""
+    """Serve calls in a child process until its parent ends: receive message and context, send an error or None."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the parent sees to the end
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(EOFError, OSError):
