@@ -20,7 +20,8 @@ from shareq.protocol.generated.create_topics import CreatableTopicResult, Create
 
 CONTEXT = ForwardContext
 
-HEARD_OF_WITHIN_MS: Final = 1_000
+HEARD_OF_WITHIN_MS: Final = 10_000
+"""The most of the client's timeout that brokers get to hear of a topic, whose folders they create meanwhile."""
 AGAIN_MS: Final = 50
 MOST_WAITED_FOR: Final = 100
 
@@ -58,16 +59,14 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
         response.topics.append(_error_row(name, error or missing) if row is None else _shown(ctx, row))
         await ctx.breathe()
     if not request.validate_only:
-        await _heard_of(ctx, [row.name for row in response.topics if not row.error_code])
+        await _heard_of(ctx, [row.name for row in response.topics if not row.error_code], request.timeout_ms)
     return response
 
 
-async def _heard_of(ctx: ForwardContext, names: Sequence[str]) -> None:
-    """Wait until brokers know topics that were created, which is somewhat later than the controller; not for long, and
-    for a few only.
-    """
+async def _heard_of(ctx: ForwardContext, names: Sequence[str], timeout_ms: int) -> None:
+    """Wait until brokers know topics that were created, which is somewhat later than the controller; for a few only."""
     clock, topics = ctx.services.env.clock, ctx.forwarding.topics
-    give_up_ms = clock.now_ms() + HEARD_OF_WITHIN_MS
+    give_up_ms = clock.now_ms() + min(timeout_ms, HEARD_OF_WITHIN_MS)
     if len(names) > MOST_WAITED_FOR:
         return
     while unheard := [name for name in names if topics.known(name) is None]:

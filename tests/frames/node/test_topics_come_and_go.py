@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from shareq.protocol.errors import ErrorCode
@@ -53,6 +55,14 @@ def test_a_topic_that_is_deleted_by_way_of_a_node_is_not_shown_any_more(world: N
     delete(world, "t")
     assert listed(world) == []
     assert partitions_of(world, "t") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_topic_is_shown_once_it_was_made_however_late_brokers_hear_of_it(world: NodeWorld) -> None:
+    for broker in world.cluster.brokers:
+        world.cluster.hold_news(broker)
+        world.clock.call_at(world.clock.now_ms() + 3_000, partial(world.cluster.release_news, broker))
+    create(world, "t", 3)
+    assert listed(world) == ["t"]
 
 
 def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWorld) -> None:
