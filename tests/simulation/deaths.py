@@ -154,7 +154,7 @@ class Queues:
         known = records.values.get(slot, {}).get(place[1], letter.value)
         if known != letter.value:
             raise InvariantBroken(f"a dead letter says {place} was {letter.value!r}, it was {known!r}")
-        if place not in group.deaths.may_be_dead:
+        if place not in group.deaths.may_be_dead and letter.value not in records.refused:
             raise InvariantBroken(f"{place} has a dead letter, and cannot have died")
 
     def _check_all_there(self, group: Group, letters: list[Record]) -> None:
@@ -181,6 +181,12 @@ class Queues:
             place
             for place, (known_to, generation) in group.deaths.rejected.items()
             if known_to is ledger and ledger.generations[place[0]] == generation
+        }
+        rejected |= {
+            (slot.index, offset)
+            for slot in self._world.topics.live
+            for offset, value in ledger.written(slot.index, self._world.log(slot).log_start_offset)
+            if value in records.refused and (slot.index, offset) not in ledger.perhaps_over
         }
         given_up = {
             place

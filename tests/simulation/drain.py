@@ -88,7 +88,7 @@ def _drain_group(world: World, group: Group) -> None:
         member.disconnect()
     group.members = [last]
     idle, live = 0, {slot.index for slot in world.topics.live}
-    patience = IDLE_WITH_DAMAGE if world.topics.records.hit else IDLE
+    patience = IDLE_WITH_DAMAGE if world.topics.records.hit else IDLE + world.dates.longest_ms() // LOCKS_MS[-1]
     for _ in range(300):
         found = last.drain_once()
         world.advance(1 if found else LOCKS_MS[-1] + 1)

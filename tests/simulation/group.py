@@ -52,6 +52,8 @@ class Group:
         self.world.queues.configure(self)
         for name, value in properties_of(self.world.backoff).items():
             self._set(name, value)
+        for name, value in self.world.dates.properties().items():
+            self._set(name, value)
         if self.world.is_about_order:
             self._set("shareq.order", "key")
 

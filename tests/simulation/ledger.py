@@ -46,6 +46,7 @@ class RecordLedger:
     transactions: list[Transaction] = field(default_factory=list)
     transaction_of: dict[bytes, Transaction] = field(default_factory=dict)  # by value
     hit: dict[int, set[int]] = field(default_factory=dict)  # offsets by slot that damage may have cost
+    refused: set[bytes] = field(default_factory=set)  # values whose header has no time, or one too far ahead
 
     def on_produced(self, slot: int, base_offset: int, values: list[bytes]) -> None:
         """Record an answered produce request: these records exist from now on."""
@@ -385,6 +386,17 @@ class GroupLedger:
 
     def due(self, slot: int, log_start: int) -> list[int]:
         """Return the offsets still to be delivered, ascending."""
+        return [
+            offset
+            for offset, value in self.written(slot, log_start)
+            if value not in self.records.refused
+            and offset not in self.records.hit.get(slot, ())
+            and not self._may_be_over((slot, offset))
+            and (not self.was_committed or self.records.is_committed(value))
+        ]
+
+    def written(self, slot: int, log_start: int) -> list[tuple[int, bytes]]:
+        """Return the offsets and values that the group comes to, whatever becomes of them, ascending."""
         begin = self.begins.get(slot)
         if begin is not None and begin.due is not None:
             first = begin.due
@@ -396,14 +408,7 @@ class GroupLedger:
                 return []
             first = min(delivered)
         first = max(first, log_start)
-        return [
-            offset
-            for offset, value in sorted(self.records.values.get(slot, {}).items())
-            if offset >= first
-            and offset not in self.records.hit.get(slot, ())
-            and not self._may_be_over((slot, offset))
-            and (not self.was_committed or self.records.is_committed(value))
-        ]
+        return [each for each in sorted(self.records.values.get(slot, {}).items()) if each[0] >= first]
 
     def _may_be_over(self, place: Place) -> bool:
         known = place in self.finished or place in self.at_limit or place in self.perhaps_over

@@ -12,6 +12,7 @@ from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchReque
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.share import AcknowledgeType
+from tests.simulation.dates import tags_for
 from tests.simulation.heartbeats import Heartbeats
 from tests.simulation.ledger import CONTROL, GroupLedger, InvariantBroken, Place
 
@@ -40,7 +41,15 @@ class SentAcks:
     """Acknowledgements in progress. Not `honest`: of another member's records."""
 
     def __init__(
-        self, ledger: GroupLedger, acks: dict[Place, int], marks: dict[Place, int], renewed_until: int, *, honest: bool
+        self,
+        ledger: GroupLedger,
+        acks: dict[Place, int],
+        marks: dict[Place, int],
+        renewed_until: int,
+        *,
+        honest: bool,
+        later: dict[Place, int] | None = None,
+        sent_ms: int = 0,
     ) -> None:
         self.ledger = ledger
         self.generations = {place[0]: ledger.generations[place[0]] for place in acks}
@@ -48,6 +57,8 @@ class SentAcks:
         self.marks = marks
         self.renewed_until = renewed_until
         self.honest = honest
+        self.later = later or {}  # how long those wait that are given back with a time
+        self.sent_ms = sent_ms
 
     def counts(self, slot: int, ledger: GroupLedger) -> bool:
         """Return whether the slot's state is still the one they were for."""
@@ -141,7 +152,8 @@ class Member:
             slot = self.world.topics.slots[index]
             batches = [share_fetch.AcknowledgementBatch(*run) for run in runs.get(index, ())]
             topic = topics.setdefault(slot.topic_id, share_fetch.FetchTopic(slot.topic_id, []))
-            topic.partitions.append(share_fetch.FetchPartition(slot.partition, batches))
+            tags = tags_for(sent.later, index)
+            topic.partitions.append(share_fetch.FetchPartition(slot.partition, batches, unknown_tags=tags))
         return list(topics.values())
 
     def _on_fetched(
@@ -190,6 +202,7 @@ class Member:
                 if values[offset] is CONTROL:
                     continue  # no record: to be acknowledged, and that is all
                 self.group.deaths.on_delivered(place, count)
+                world.dates.on_delivered(self.group, place, count, values[offset])
                 self.group.ledger.on_delivered(
                     self.id,
                     place,
@@ -233,10 +246,13 @@ class Member:
             if kind == REJECT:
                 self.group.deaths.on_reject_sent(place)
         marks = {place: ledger.on_sent(place, kind in FINISHING, kind == RENEW, now) for place, kind in acks.items()}
+        later = world.dates.later_for([place for place, kind in acks.items() if kind == RELEASE])
+        for place in later:
+            ledger.waits.on_lost(place)  # until that is answered
         self.held = [place for place in self.held if acks.get(place, RENEW) == RENEW]
         if acks:
             world.note(f"{self.id} acks {acks}")
-        return SentAcks(ledger, acks, marks, now + self.group.lock_ms, honest=True)
+        return SentAcks(ledger, acks, marks, now + self.group.lock_ms, honest=True, later=later, sent_ms=now)
 
     def _send_acks(self, sent: SentAcks) -> None:
         world = self.world
@@ -289,6 +305,9 @@ class Member:
             elif error is ErrorCode.NONE:
                 if kind == RENEW:
                     ledger.on_renewed(place, self.id, sent.renewed_until)
+                if place in sent.later and ledger.times[place] == sent.marks[place]:
+                    ledger.waits.on_given_back(place, sent.sent_ms + sent.later[place])
+                    world.seen["records given back with a time"] += 1
                 alone = place not in ledger.finished and ledger.maybe_finished[place] <= 1
                 ledger.on_acknowledged(place, finishes, sent.marks[place])
                 if kind == REJECT and alone and place in ledger.finished:  # else another one finished it before
@@ -304,7 +323,8 @@ class Member:
             slot = self.world.topics.slots[index]
             batches = [share_acknowledge.AcknowledgementBatch(*run) for run in runs]
             topic = topics.setdefault(slot.topic_id, share_acknowledge.AcknowledgeTopic(slot.topic_id, []))
-            topic.partitions.append(share_acknowledge.AcknowledgePartition(slot.partition, batches))
+            tags = tags_for(sent.later, index)
+            topic.partitions.append(share_acknowledge.AcknowledgePartition(slot.partition, batches, unknown_tags=tags))
         return list(topics.values())
 
     def _runs(self, sent: SentAcks) -> dict[int, list[Run]]:

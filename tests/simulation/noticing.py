@@ -15,10 +15,12 @@ from itertools import chain, islice
 from typing import Final
 
 from tests.simulation import (
+    dates,
     deaths,
     pauses,
     planted,
     planted_coordinators,
+    planted_dates,
     planted_deaths,
     planted_deletions,
     planted_groups,
@@ -59,6 +61,7 @@ WAIT_FAULTS: Final[dict[Fault, Words]] = {**planted_waits.FAULTS}
 ORDER_FAULTS: Final[dict[Fault, Words]] = {**planted_order.FAULTS}
 REDRIVE_FAULTS: Final[dict[Fault, Words]] = {**planted_redrives.FAULTS}
 PAUSE_FAULTS: Final[dict[Fault, Words]] = {**planted_pauses.FAULTS}
+DATE_FAULTS: Final[dict[Fault, Words]] = {**planted_dates.FAULTS}
 # What the failure says that a fault leads to: one of these.
 FAULTS: Final = {
     **SHARE_FAULTS,
@@ -69,6 +72,7 @@ FAULTS: Final = {
     **ORDER_FAULTS,
     **REDRIVE_FAULTS,
     **PAUSE_FAULTS,
+    **DATE_FAULTS,
 }
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
@@ -110,13 +114,16 @@ def is_about(fault: Fault, seed: int) -> bool:
         return is_about_redrives(seed)
     if fault in PAUSE_FAULTS:
         return pauses.is_about_pauses(seed)
+    if fault in DATE_FAULTS:
+        return dates.is_about_dates(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
 
 
 def first_of(fault: Fault) -> int:
     """The first seed that can be about the fault's subject."""
     first = {**dict.fromkeys(DEATH_FAULTS, deaths.FIRST_SEED), **dict.fromkeys(REDRIVE_FAULTS, redrives.FIRST_SEED)}
-    return {**first, **dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED)}.get(fault, 0)
+    first |= {**dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED), **dict.fromkeys(DATE_FAULTS, dates.FIRST_SEED)}
+    return first.get(fault, 0)
 
 
 def search(fault: Fault) -> Iterator[int]:

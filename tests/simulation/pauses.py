@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
+from tests.simulation.deaths import is_about_dead_letters
 from tests.simulation.errors import InvariantBroken
-from tests.simulation.redrives import is_about_redrives
 
 if TYPE_CHECKING:
     from tests.simulation.group import Group
@@ -22,8 +22,8 @@ FIRST_SEED: Final = 3_000_000
 
 
 def is_about_pauses(seed: int) -> bool:
-    """Return True for seeds from `FIRST_SEED` on with dead letters and redrives."""
-    return seed >= FIRST_SEED and is_about_redrives(seed)
+    """Return True for seeds from `FIRST_SEED` on with dead letters."""
+    return seed >= FIRST_SEED and is_about_dead_letters(seed)
 
 
 @dataclass

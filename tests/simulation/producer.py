@@ -9,6 +9,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
+from tests.simulation.dates import Headers
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.topics import Slot
 
@@ -26,6 +27,7 @@ class Batch:
 
     slot: Slot
     values: list[bytes]
+    headers: list[Headers]
     sequence: int
     attempts: int = 0
     under_way: bool = False
@@ -71,14 +73,16 @@ class Producer:
 
     def _new_batch(self, slot: Slot) -> Batch:
         world = self.world
-        values = [b"%d" % (world.values + index) for index in range(world.rng.choice((1, 1, 3, 8)))]
+        size = world.dates.size_of_batch(world.rng.choice((1, 1, 3, 8)))
+        values = [b"%d" % (world.values + index) for index in range(size)]
+        headers = [world.dates.headers_for(value, size) for value in values]
         world.values += len(values)
         world.topics.records.sent.update(dict.fromkeys(values, slot.index))
         if self.producer_id < 0:
-            return Batch(slot, values, -1)
+            return Batch(slot, values, headers, -1)
         sequence = self.next_sequence.get(slot.index, 0)
         self.next_sequence[slot.index] = sequence + len(values)
-        batch = self.unanswered[slot.index] = Batch(slot, values, sequence)
+        batch = self.unanswered[slot.index] = Batch(slot, values, headers, sequence)
         return batch
 
     def _send(self, batch: Batch) -> None:
@@ -87,7 +91,10 @@ class Producer:
         batch.under_way = True
         world.seen["batches sent again"] += batch.attempts > 1
         data = build_batch(
-            [RecordData(world.key_of(value), value) for value in batch.values],
+            [
+                RecordData(world.key_of(value), value, headers)
+                for value, headers in zip(batch.values, batch.headers, strict=True)
+            ],
             timestamp_ms=world.clock.wall_ms(),
             producer_id=self.producer_id,
             producer_epoch=0 if self.producer_id >= 0 else -1,

@@ -27,6 +27,7 @@ from shareq.protocol.generated.produce import PartitionProduceData, ProduceReque
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import Record, RecordData, build_batch
+from tests.simulation import dates
 from tests.simulation.deaths import LONGEST_WAIT_MS, is_about_dead_letters
 from tests.simulation.errors import InvariantBroken
 from tests.simulation.reading import records_of
@@ -52,7 +53,7 @@ Letter = tuple[int, int]
 
 def is_about_redrives(seed: int) -> bool:
     """Return True if the seed, of those with dead letters, has redrives."""
-    return seed >= FIRST_SEED and is_about_dead_letters(seed)
+    return FIRST_SEED <= seed < dates.FIRST_SEED and is_about_dead_letters(seed)
 
 
 @dataclass

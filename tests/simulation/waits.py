@@ -65,13 +65,15 @@ class Waits:
     backoff: RedeliveryBackoff = NO_BACKOFF
     # The delivery count, and when that delivery can have failed at the earliest.
     failed: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    # Until when those wait that members gave back with a time, as was answered.
+    given: dict[Place, int] = field(default_factory=dict)
     checked: int = 0
 
     def on_delivered(self, place: Place, count: int, now_ms: int, lock_ends_ms: int) -> None:
         """The record is handed out for the `count`-th time; if nothing happens, that fails at `lock_ends_ms`."""
-        before = self.failed.get(place)
-        if before is not None and count == before[0] + 1:
-            due = before[1] + self._least(before[0])
+        before, given = self.failed.get(place), self.given.pop(place, None)
+        if given is not None or (before is not None and count == before[0] + 1):
+            due = before[1] + self._least(before[0]) if given is None and before is not None else given or 0
             if now_ms < due:
                 raise InvariantBroken(f"{place} was delivered at {now_ms}, before its time: it waits until {due}")
             self.checked += 1
@@ -84,18 +86,25 @@ class Waits:
         if known is not None:
             self.failed[place] = (known[0], min(known[1], now_ms))
 
+    def on_given_back(self, place: Place, until_ms: int) -> None:
+        """It was answered that the record waits until then."""
+        self.given[place] = until_ms
+
     def forget(self, slot: int | None = None) -> None:
         """Forget what is known, of the slot or at all."""
         self.failed = {} if slot is None else {place: each for place, each in self.failed.items() if place[0] != slot}
+        self.given = {} if slot is None else {place: each for place, each in self.given.items() if place[0] != slot}
 
     def on_lost(self, place: Place) -> None:
-        """It was handed out, and nobody knows when that failed."""
+        """It was handed out, and nobody knows when that failed, or with which time it was given back."""
         self.failed.pop(place, None)
+        self.given.pop(place, None)
 
     def on_clock_set(self, step_ms: int) -> None:
         """The broker starts with another wall clock: one that was set forward ends waits early."""
         if step_ms > 0:
             self.failed = {place: (count, at - step_ms) for place, (count, at) in self.failed.items()}
+            self.given = {place: at - step_ms for place, at in self.given.items()}
 
     def _least(self, count: int) -> int:
         backoff = self.backoff
@@ -112,6 +121,8 @@ def check_waits(world: World) -> None:
                 continue
             ranges = leader.core.snapshot()
             _check_times(group, ranges, world.clock.now_ms(), slot.index)
+            if world.dates.on:
+                world.dates.check_half(leader.core, slot.index)
             if (
                 not group.administered
                 and not group.pauses.paused
@@ -121,8 +132,11 @@ def check_waits(world: World) -> None:
 
 
 def _waits_for_records(world: World, leader: SharePartitionLeader, fetch: Parked) -> bool:
-    """Return False for the fetch of a member that let locks run out, and leaves what there is to others."""
-    if isinstance(fetch, ShareFetch) and leader.is_for_others(fetch.member_id, world.clock.now_ms()):
+    """Return False for the fetch of a member that let locks run out, and leaves what there is to others.
+
+    It was so when the fetch was woken last, and may be over by now: the end of its wait brings it the records.
+    """
+    if isinstance(fetch, ShareFetch) and leader.is_for_others(fetch.member_id, now_ms=0):
         world.seen["fetches that left records to others"] += 1
         return False
     return True
@@ -135,7 +149,7 @@ def _check_times(group: Group, ranges: Sequence[RangeView], now_ms: int, index: 
         group.world.seen["ranges that wait"] += 1
         if view.not_before_ms <= now_ms:
             raise InvariantBroken(f"slot {index}: at {now_ms} it still waits: {view}")
-        if view.not_before_ms > now_ms + group.ledger.waits.backoff.max_ms:
+        if view.not_before_ms > now_ms + max(group.ledger.waits.backoff.max_ms, group.world.dates.furthest_ms()):
             raise InvariantBroken(f"slot {index}: at {now_ms} it waits longer than it may: {view}")
 
 
@@ -154,7 +168,10 @@ def _check_nothing_is_there(
             raise InvariantBroken(f"slot {index}: fetches wait although there is {view}")
     following = core.end_offset + (core.in_flight_batches > 0)
     room = core.settings.partition_max_record_locks - core.in_flight_records
-    if core.start_is_durable and room > 0 and max(following, log.log_start_offset) < end:
+    following = max(following, log.log_start_offset)
+    if not core.start_is_durable or room <= 0 or following >= end:
+        return
+    if not world.dates.stays_behind(core, (index, following)):
         raise InvariantBroken(f"slot {index}: fetches wait although there are records from {following} to {end}")
 
 
@@ -177,6 +194,8 @@ def check_persisted(world: World, ranges: Sequence[RangeView], state: ShareState
         for offset in range(view.first_offset, view.last_offset + 1):
             if counts.get(offset) != view.delivery_count:
                 continue  # it is in memory alone: its state write has failed
+            if world.dates.explains((index, offset), view.not_before_ms + ahead):
+                continue  # its sender made it wait
             count, time = times.get(offset, (0, 0))
             if count != view.delivery_count or time < view.not_before_ms + ahead:
                 raise InvariantBroken(f"{(index, offset)} waits until {view.not_before_ms}, persisted is {count, time}")

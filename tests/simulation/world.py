@@ -43,6 +43,7 @@ from shareq.protocol.primitives import Message
 from tests.simulation.admin import Administrator
 from tests.simulation.audit import audit, check_locks
 from tests.simulation.convergence import converge
+from tests.simulation.dates import Dates
 from tests.simulation.deaths import Queues
 from tests.simulation.drain import drain
 from tests.simulation.faults import Faults
@@ -136,6 +137,7 @@ class World:
         self.metadata_disk = MetadataDisk(self.clock, self.db, self.seen, seed)
         self.storage = Storage(self, seed)
         self.faults = Faults(self)
+        self.dates = Dates(self, seed)
         self.topics = Topics(self)
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
         self.groups = [Group(self, name) for name in names]
@@ -196,11 +198,12 @@ class World:
 
     def _set_clock(self) -> None:
         """The wall clock may have been set while no broker ran."""
-        step = self._clock_steps.choice(STEPS_MS) if self.backoff.initial_ms else 0
+        step = self._clock_steps.choice(STEPS_MS) if self.backoff.initial_ms or self.dates.on else 0
         if step:
             self.note(f"the wall clock is set by {step} ms")
             self.seen["wall clocks that were set"] += 1
             self.clock.step_wall(step)
+            self.dates.on_clock_set(step)
             for group in self.groups:
                 group.ledger.waits.on_clock_set(step)
 
@@ -424,7 +427,7 @@ class World:
                 leader = self.broker.services.share.partitions.get(self.key(group, slot))
                 if leader is not None and leader.state is LeaderState.ACTIVE:
                     check_locks(leader.core.snapshot(), now, slot.index)
-        if self.backoff.initial_ms or self.pauses.on:
+        if self.backoff.initial_ms or self.pauses.on or self.dates.on:
             check_waits(self)
 
     def _let_the_cleaner_work(self) -> None:
