@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Final
 
 import pytest
 
 from shareq.testing import Broker
 from tests.support.scenarios.celery import BROKER_SETTINGS, CeleryScenarios
 from tests.support.worlds.celery_workers import PATIENCE_S, CeleryWorkers
+
+WAIT_S: Final = 8
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +48,27 @@ class TestCelery(CeleryScenarios):
         done = [f"{word} {name}" for name in quick for word in ("begin", "end")]
         assert sorted(running.seen) == sorted(["begin slow", *done])
         running.kill()
+
+    def test_the_broker_keeps_tasks_until_their_times_and_so_does_one_that_is_killed(
+        self, celery: Callable[..., CeleryWorkers], kill_broker: Callable[[], None]
+    ) -> None:
+        """A worker of a group with delays receives `countdown`, `eta` and `retry` in time, each once."""
+        running = celery(shareq_delay_enable="true")
+        running.start()
+        running.send("work", "first", 0)
+        running.until(lambda: "end first" in running.seen)
+        due = time.time() + WAIT_S
+        running.send("work", "counted", 0, countdown=WAIT_S)
+        running.send("work", "dated", 0, eta=datetime.fromtimestamp(due, UTC))
+        running.send("work", "meanwhile", 0)
+        running.until(lambda: "end meanwhile" in running.seen)
+        kill_broker()
+        running.until(lambda: {"end counted", "end dated"} <= set(running.seen))
+        assert running.send("fails_twice").get(timeout=PATIENCE_S) == 2
+        assert running.seen[-3:] == ["try 0", "try 1", "try 2"]
+        received = running.received_at
+        assert len(received) == 7, running.log
+        assert min(received[2:4]) >= due - 0.001, "the worker got one early, and kept it itself"
 
     def test_a_rejected_task_is_a_dead_letter(self, celery: Callable[..., CeleryWorkers]) -> None:
         running = celery(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import pytest
 from taskiq.exceptions import SendTaskError
@@ -11,8 +13,10 @@ from taskiq.exceptions import SendTaskError
 from shareq.aio import ConfigError
 from shareq.taskiq import ShareqBroker
 from shareq.testing import Broker
-from tests.support.scenarios.taskiq import BROKER_SETTINGS, Hall, TaskiqScenarios, at_work, sending
+from tests.support.scenarios.taskiq import BROKER_SETTINGS, Hall, TaskiqScenarios, at_work, metrics_of, sending
 from tests.support.waiting import comes_true
+
+WAIT_S: Final = 8
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +43,29 @@ class TestTaskiq(TaskiqScenarios):
         assert (counts.accepted, counts.rejected) == (4, 1)
         (letter,) = await asyncio.to_thread(cluster.assert_dead_lettered, name)
         assert b'"reject"' in (letter.value or b"")
+
+    async def test_the_broker_keeps_a_delayed_task_and_so_does_one_that_is_killed(
+        self, cluster: Broker, name: str
+    ) -> None:
+        """A worker of a group with delays receives it in time, once: what it had itself would come again."""
+        hall = Hall(cluster, name, group_config={"shareq.delay.enable": "true"})
+        sender, worker = hall.app(), hall.app()
+        async with sending(sender), at_work(worker):
+            await hall.send(sender, "first")
+            await comes_true(lambda: hall.ended == ["first"])
+            due = time.time() + WAIT_S
+            await hall.send(sender, "later", delay=WAIT_S)
+            await hall.send(sender, "soon")
+            await comes_true(lambda: hall.ended == ["first", "soon"])
+            received = metrics_of(worker).received
+            assert received == 2 or time.time() >= due
+            await asyncio.to_thread(cluster.kill)
+            await asyncio.to_thread(cluster.start)
+            await comes_true(lambda: len(hall.ended) == 3)
+            assert time.time() >= due
+            assert (hall.begun, hall.ended[2]) == (["first", "soon", "later"], "later")
+            assert metrics_of(worker).received == 3
+            await asyncio.to_thread(cluster.assert_acknowledged, name, name)
 
     async def test_what_taskiq_cannot_begin_is_given_up_and_the_next_task_is_done(
         self, cluster: Broker, name: str, caplog: pytest.LogCaptureFixture

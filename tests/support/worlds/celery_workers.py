@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,6 +109,12 @@ class CeleryWorkers:
     @property
     def log(self) -> str:
         return (self.folder / "log").read_text()
+
+    @property
+    def received_at(self) -> list[float]:
+        """The times at which workers logged that they had received a task, in seconds since the epoch, in order."""
+        found = re.findall(r"^\[(\S+ \S+): .* Task \S+ received", self.log, re.MULTILINE)
+        return [datetime.strptime(each, "%Y-%m-%d %H:%M:%S,%f").timestamp() for each in found]
 
     @property
     def seen(self) -> list[str]:
