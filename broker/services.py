@@ -27,7 +27,7 @@ from shareq.broker.network.write_share import WriteShare
 from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
-from shareq.protocol.names import PAUSED
+from shareq.protocol.names import PAUSED, PAUSED_BY_BREAKER
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.bounded_log import BoundedLogs
@@ -268,8 +268,8 @@ class Services:
         return made
 
     def _pause_group(self, group_id: str) -> Pending[ApiError]:
-        """Pause a share group, as an operator would."""
-        return self.metadata.alter_configs([PutConfig(ResourceName(GROUP, group_id), PAUSED, "true")])
+        """Pause a share group, as an operator would, in its breaker's name."""
+        return self.metadata.alter_configs([PutConfig(ResourceName(GROUP, group_id), PAUSED, PAUSED_BY_BREAKER)])
 
     def _make_dead_letter_queues(self) -> DeadLetterQueues | None:
         """Build the writer of share groups' dead letters; None if `group.share.dlq.manager.class.name` wants none."""

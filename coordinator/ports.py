@@ -32,8 +32,10 @@ from shareq.protocol.names import (
     DLQ_TOPIC_NAME,
     HEARTBEAT_INTERVAL_MS,
     ISOLATION_LEVEL,
+    NOT_PAUSED,
     PARTITION_MAX_RECORD_LOCKS,
     PAUSED,
+    PAUSED_BY_BREAKER,
     RECORD_LOCK_DURATION_MS,
     SESSION_TIMEOUT_MS,
 )
@@ -365,14 +367,22 @@ class ShareGroupSettings(NamedTuple):
         ),
         "key".__eq__,
     )
-    paused: bool = setting(
-        boolean(
+    paused_by: str = setting(
+        text(
             PAUSED,
-            False,
-            "Whether no records are handed out; what consumers hold they may go on to acknowledge and renew.",
+            NOT_PAUSED,
+            "With `true` no records are handed out; what consumers hold they may go on to acknowledge and renew. "
+            "`breaker` is `true` of the group's breaker.",
+            valid=OneOf(NOT_PAUSED, "true", PAUSED_BY_BREAKER, any_case=True),
             internal=True,
-        )
+        ),
+        str.lower,
     )
+
+    @property
+    def paused(self) -> bool:
+        """True while no records are handed out."""
+        return self.paused_by != NOT_PAUSED
 
 
 class ShareGroupSettingsSource(Protocol):

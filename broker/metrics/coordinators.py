@@ -10,6 +10,7 @@ from shareq.broker.metrics.family import COUNTER, GAUGE, HISTOGRAM, NS_PER_S, Ta
 from shareq.broker.metrics.rows import Ends, Snapshot
 from shareq.coordinator.group.classic.group import ClassicState
 from shareq.coordinator.group.groups import GroupKind
+from shareq.protocol.names import PAUSED_BY_BREAKER
 
 if TYPE_CHECKING:
     from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
@@ -163,6 +164,12 @@ EACH_SHARE_GROUP: Final = Table(
         "shareq_share_group_paused",
         "1 while the share group is paused; without names, how many are.",
         lambda it: it.settings.paused,
+    ),
+    (
+        GAUGE,
+        "shareq_share_group_paused_by_breaker",
+        "1 while the share group is paused because it had too many dead letters; without names, how many are.",
+        lambda it: it.settings.paused_by == PAUSED_BY_BREAKER,
     ),
 )
 CONSUMER_MEMBERS: Final = Table(

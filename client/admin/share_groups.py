@@ -31,7 +31,7 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
 )
-from shareq.protocol.names import PAUSED
+from shareq.protocol.names import NOT_PAUSED, PAUSED
 from shareq.protocol.primitives import ZERO_UUID, Message
 
 
@@ -153,7 +153,7 @@ class ShareGroups:
         """Return by group True if it is paused; None if the cluster does not report it, or not to this user."""
         found: dict[str, bool | None] = {}
         for (_, name), outcome in Configs(self._calls).describe([("group", each) for each in group_ids], [PAUSED]):
-            values = [] if isinstance(outcome, ClientError) else [each.value == "true" for each in outcome]
+            values = [] if isinstance(outcome, ClientError) else [each.value != NOT_PAUSED for each in outcome]
             found[name] = values[0] if values else None
         return found
 

@@ -1,8 +1,8 @@
 """Breakers of share groups: a group with too many dead letters in a time is paused, as an operator would pause it.
 
-The pause is the group's property `shareq.paused`, and what ends one ends this. The count is this broker's, of the share
-partitions that it leads, and in memory: a start begins at 0, and so does a group that was paused. Loaded for groups
-that have a breaker alone.
+The pause is the group's property `shareq.paused`, which is `breaker` then, and what ends one ends this. The count is
+this broker's, of the share partitions that it leads, and in memory: a start begins at 0, and so does a group that was
+paused. Loaded for groups that have a breaker alone.
 """
 
 from __future__ import annotations

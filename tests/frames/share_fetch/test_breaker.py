@@ -6,16 +6,20 @@ import logging
 
 import pytest
 
-from devtools.in_memory.mem_fs import CrashModel
+from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from tests.support.clients.share_client import ACCEPT, REJECT, RELEASE, ShareClient
 from tests.support.worlds.dead_letters import DeadLetterWorld
+from tests.support.worlds.metrics import scraped
 
 WINDOW_MS = 10_000
 
 
 def with_breaker(letters: int = 3) -> DeadLetterWorld:
     """Return a group with a queue that is paused after so many letters."""
-    return DeadLetterWorld(shareq_breaker_letters=str(letters), shareq_breaker_window_ms=str(WINDOW_MS))
+    synced = {"log.flush.interval.messages": "1"}
+    return DeadLetterWorld(
+        properties=synced, shareq_breaker_letters=str(letters), shareq_breaker_window_ms=str(WINDOW_MS)
+    )
 
 
 def is_paused(dead: DeadLetterWorld) -> bool:
@@ -32,6 +36,19 @@ def kill(dead: DeadLetterWorld, number: int) -> None:
 def resume(dead: DeadLetterWorld) -> None:
     dead.configure("group", "g", shareq_paused="false")
     dead.settle()
+
+
+def again(dead: DeadLetterWorld) -> None:
+    """Let a member come to the broker that was started: it loads what the group owes."""
+    dead.member = ShareClient(dead.world)
+    assert dead.take() == []
+    dead.settle()
+
+
+def paused_by(dead: DeadLetterWorld) -> tuple[str, float]:
+    """Return who has paused the group, as its properties and the metric of the alert say it."""
+    by_breaker = scraped(dead.world).value("shareq_share_group_paused_by_breaker", group="g")
+    return dead.world.services.configs.share_group("g").paused_by, by_breaker
 
 
 def pauses(dead: DeadLetterWorld) -> int:
@@ -147,6 +164,50 @@ def test_a_pause_that_cannot_be_stored_is_tried_again_with_the_next_letter(caplo
     kill(dead, 1)
     assert is_paused(dead)
     assert pauses(dead) == 1
+
+
+@pytest.mark.parametrize("durable", [False, True], ids=["before the pause is durable", "after it"])
+@pytest.mark.parametrize("model", [CrashModel.PROCESS_KILL, CrashModel.POWER_LOSS])
+def test_a_broker_that_dies_while_it_pauses_has_paused_or_begins_at_no_letters(
+    model: CrashModel, durable: bool
+) -> None:
+    """No letter is lost either way."""
+    dead = with_breaker(3)
+    kill(dead, 2)
+
+    def die(_changes: object) -> None:
+        raise SimulatedCrash
+
+    if durable:
+        dead.world.db.after_commit = die
+    else:
+        dead.world.db.before_commit = die
+    with pytest.raises(SimulatedCrash):
+        kill(dead, 1)
+    dead.world.db.before_commit = dead.world.db.after_commit = None
+    dead.world.crash(model)
+    assert is_paused(dead) is durable
+    again(dead)
+    assert sorted(dead.offsets()) == [0, 1, 2]
+    if durable:
+        resume(dead)
+    kill(dead, 2)
+    assert not is_paused(dead)
+    kill(dead, 1)
+    assert paused_by(dead) == ("breaker", 1)
+    assert sorted(dead.offsets()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_who_paused_a_group_is_known_after_a_crash() -> None:
+    dead = with_breaker(2)
+    kill(dead, 1)
+    assert paused_by(dead) == ("false", 0)
+    kill(dead, 1)
+    dead.world.crash(CrashModel.PROCESS_KILL)
+    again(dead)
+    assert paused_by(dead) == ("breaker", 1)
+    dead.configure("group", "g", shareq_paused="true")
+    assert paused_by(dead) == ("true", 0)
 
 
 def test_a_paused_group_stays_paused_through_a_crash() -> None:

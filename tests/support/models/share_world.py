@@ -164,7 +164,7 @@ class ShareWorld:
             renew_acknowledge_enable=rng.random() < 0.9,
             dead_letters=self.queue and self.deaths.random() < 0.8,
             redelivery=self._backoff(),
-            paused=self.settings.paused,
+            paused_by=self.settings.paused_by,
         )
         self.core.settings = self.settings
         self.model.max_deliveries = self.settings.delivery_count_limit
@@ -177,7 +177,7 @@ class ShareWorld:
     def pause(self, *, paused: bool) -> None:
         """Pause or resume. The model knows no pauses, so it is not asked for records that the core withholds."""
         self.transcript.append(f"paused: {paused}")
-        self.settings = self.core.settings = self.settings._replace(paused=paused)
+        self.settings = self.core.settings = self.settings._replace(paused_by=str(paused).lower())
 
     # -- the log
 
