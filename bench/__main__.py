@@ -38,6 +38,7 @@ FIGURES = (
     "quotas",
     "mixed_acks",
     "ordered",
+    "delays",
     "end_to_end",
     "first_record",
     "connect_burst",

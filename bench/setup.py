@@ -52,6 +52,11 @@ def order_by_key(address: str, group: str) -> None:
     _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.order": "key"})
 
 
+def with_delays(address: str, group: str, more: Mapping[str, str] = NOTHING) -> None:
+    """Let a share group that starts at the first record have delays."""
+    _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.delay.enable": "true", **more})
+
+
 def _configure(address: str, groups: Iterable[str], configs: Mapping[str, str]) -> None:
     """librdkafka's admin client cannot set group configs."""
     resources = [ConfigResource(ConfigResourceType.GROUP, group, dict(configs)) for group in groups]

@@ -10,6 +10,7 @@ PROGRAMS = (
     "aio_produce",
     "aio_share",
     "connect_burst",
+    "dated",
     "end_to_end",
     "fetch",
     "first_heartbeat",
