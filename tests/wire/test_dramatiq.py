@@ -105,10 +105,20 @@ def test_what_fails_for_good_is_a_dead_letter_with_its_reason(broker: Broker, pr
     assert broker.group_counts(group, group).rejected == 3
 
 
-def test_a_delayed_message_is_kept_by_the_broker_and_holds_up_no_other(broker: Broker, prefix: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "records"),
+    [
+        pytest.param({}, 2, id="the broker keeps it"),
+        pytest.param({"group_config": {"shareq.delay.enable": "false"}}, 3, id="Dramatiq sends it again"),
+    ],
+)
+def test_a_delayed_message_holds_up_no_other(
+    broker: Broker, prefix: str, options: dict[str, Any], records: int
+) -> None:
+    """Let the broker keep the message until it is due, or Dramatiq resend it then, as on Apache Kafka."""
     group = f"{prefix}default"
     done: list[tuple[str, float]] = []
-    with app(broker, prefix) as made:
+    with app(broker, prefix, **options) as made:
 
         @dramatiq.actor(broker=made)
         def note(what: str) -> None:
@@ -121,27 +131,7 @@ def test_a_delayed_message_is_kept_by_the_broker_and_holds_up_no_other(broker: B
             made.join("default", timeout=60_000)
     assert [what for what, _ in done] == ["soon", "later"]
     assert done[1][1] - began >= 2
-    assert len(broker.records(group)) == 2, "none was sent again"
-
-
-def test_a_worker_keeps_what_its_broker_does_not(broker: Broker, prefix: str) -> None:
-    """Let Dramatiq resend delayed messages when due, as on Apache Kafka."""
-    group = f"{prefix}default"
-    done: list[tuple[str, float]] = []
-    with app(broker, prefix, group_config={"shareq.delay.enable": "false"}) as made:
-
-        @dramatiq.actor(broker=made)
-        def note(what: str) -> None:
-            done.append((what, time.time()))
-
-        began = time.time()
-        note.send_with_options(args=("later",), delay=2_000)
-        note.send("soon")
-        with at_work(made):
-            made.join("default", timeout=60_000)
-    assert [what for what, _ in done] == ["soon", "later"]
-    assert done[1][1] - began >= 2
-    assert len(broker.records(group)) == 3
+    assert len(broker.records(group)) == records
 
 
 def test_a_retry_waits_in_the_broker(broker: Broker, prefix: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from shareq.broker.share.core.sessions import ListedPartition, ShareSessions
 from shareq.client.config import ClientConfig
@@ -33,6 +33,8 @@ from shareq.protocol.generated.share_group_heartbeat import (
     TopicPartitions,
 )
 from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import build_batch
+from shareq.protocol.records.record_codec import RecordData
 from shareq.protocol.share import FINAL_EPOCH
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 
@@ -209,3 +211,30 @@ class ShareCluster:
 def topic_partition(partition: int) -> TopicIdPartition:
     """Return a partition of the one topic."""
     return TOPIC_ID, partition
+
+
+def batches_of_offsets(ready: list[tuple[int, int]]) -> bytes:
+    """Return a batch for each range, with each record's offset as its value."""
+    return b"".join(
+        bytes(
+            build_batch(
+                [RecordData(None, b"%d" % at) for at in range(first, last + 1)], timestamp_ms=5, base_offset=first
+            )
+        )
+        for first, last in ready
+    )
+
+
+def refuse(node: Node, offset: int) -> None:
+    """Answer acknowledgements that include the offset with INVALID_RECORD_STATE from now on."""
+    plain = node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE]
+
+    def refusing(request: Any) -> Any:
+        answer: Any = plain(request)
+        for topic in request.topics:
+            for partition in topic.partitions:
+                if any(one.first_offset <= offset <= one.last_offset for one in partition.acknowledgement_batches):
+                    answer.responses[0].partitions[0].error_code = ErrorCode.INVALID_RECORD_STATE
+        return answer
+
+    node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE] = refusing

@@ -19,6 +19,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcquireMode, RecordState
 from tests.support.models.share_cells import ACQUIRED, ARCHIVING, AVAILABLE, TERMINAL, Write
 from tests.support.models.share_model import ShareModel
+from tests.support.models.share_partition import Span
 
 KEY = SharePartitionKey("g", bytes(16), 0)
 MEMBERS = ("m1", "m2", "m3")
@@ -30,14 +31,6 @@ BACKOFFS = (
     RedeliveryBackoff(1, 5, 3.0),
 )
 GIVING_BACK = ([2], [2], [2, 2, 2, 2, 1], [2, 2, 2, 4])
-
-
-@dataclass(frozen=True)
-class Span:
-    """A record batch: both offsets inclusive."""
-
-    base_offset: int
-    last_offset: int
 
 
 @dataclass

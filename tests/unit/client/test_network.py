@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -24,13 +24,6 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.primitives import ZERO_UUID, Message
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 from tests.support.fakes.scripted_world import ID, Clock, World, fetched, topic
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 def fetches(broker: ScriptedBroker) -> int:

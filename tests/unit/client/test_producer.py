@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -26,13 +26,6 @@ from shareq.protocol.records.batch import BatchHeader, decode_records, read_head
 from shareq.protocol.records.record_codec import RecordData
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 from tests.support.fakes.scripted_world import World, topic
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 @pytest.mark.parametrize(

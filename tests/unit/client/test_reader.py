@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from shareq.client.errors import BrokerError, Unintelligible, Unreachable
@@ -28,13 +26,6 @@ from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.record_codec import RecordData
 from tests.support.fakes.scripted_peer import ScriptedBroker
 from tests.support.fakes.scripted_world import ID, World, topic
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 def batch(offset: int, *values: bytes, producer: int = -1) -> bytes:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
-
-import pytest
 
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import AT_ONCE, NotFound, batched
@@ -40,13 +38,6 @@ from shareq.protocol.generated.share_group_describe import (
 from shareq.protocol.primitives import Message
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 from tests.support.fakes.scripted_world import World, topic
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 def coordinating(world: World, by_group: dict[str, int]) -> None:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from shareq.client.admin import Admin
 from shareq.client.errors import BrokerError
 from shareq.protocol.errors import ErrorCode
 from tests.support.fakes.scripted_world import World
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 @pytest.mark.parametrize("name", ["7", "x", "-1", "9" * 5_000], ids=["another", "a word", "below 0", "long"])

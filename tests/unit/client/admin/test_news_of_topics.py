@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from shareq.client.admin import Admin
@@ -18,13 +16,6 @@ from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 from tests.support.fakes.scripted_world import ID, World, topic
 
 TOPIC = NewTopic("t", 1, 1)
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 def creating(world: World, broker: ScriptedBroker, error: ErrorCode = ErrorCode.NONE) -> None:

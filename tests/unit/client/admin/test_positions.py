@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -30,13 +30,6 @@ from tests.support.fakes.scripted_peer import HangUp, Script, ScriptedBroker
 from tests.support.fakes.scripted_world import ID, World, topic
 
 START, END = -2, -1
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 def logs(ends: dict[int, tuple[int, int]], error: ErrorCode = ErrorCode.NONE) -> Script:

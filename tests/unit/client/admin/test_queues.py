@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from shareq.client.admin import Admin
 from shareq.client.admin.redrives import Queue
 from shareq.protocol.api_keys import ApiKey
@@ -25,13 +21,6 @@ from tests.support.fakes.scripted_world import World
 
 ENABLED = "errors.deadletterqueue.group.enable"
 OF_NODE = {"errors.deadletterqueue.topic.name.prefix": "dlq.", "shareq.dlq.topics": "dlq.*,rejected"}
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 def admin(world: World, topics: dict[str, dict[str, str]], of_broker: dict[str, str]) -> Admin:

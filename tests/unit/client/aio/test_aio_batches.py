@@ -11,11 +11,7 @@ import pytest
 
 from shareq.aio import AcknowledgeType, ClientError, LockLost, ShareBatch, ShareConsumer
 from shareq.client.aio.consumer.records import State
-from shareq.protocol.api_keys import ApiKey
-from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import build_batch
-from shareq.protocol.records.record_codec import RecordData
-from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster
+from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster, batches_of_offsets, refuse
 from tests.support.waiting import comes_true
 
 ACCEPT: Final = int(AcknowledgeType.ACCEPT)
@@ -26,20 +22,11 @@ RENEW: Final = int(AcknowledgeType.RENEW)
 Join = Callable[..., ShareConsumer]
 
 
-def in_one_batch_each(ready: list[tuple[int, int]]) -> bytes:
-    """Return a batch for each range, with each record's offset as its value."""
-    return b"".join(
-        bytes(build_batch([RecordData(None, b"%d" % at) for at in range(first, last + 1)], timestamp_ms=5,
-                          base_offset=first))
-        for first, last in ready
-    )  # fmt: skip
-
-
 @pytest.fixture
 def cluster() -> Any:
     with ShareCluster(2) as found:
         for node in found.nodes.values():
-            node.records = in_one_batch_each
+            node.records = batches_of_offsets
         yield found
 
 
@@ -118,17 +105,7 @@ async def test_a_lost_lock_in_a_batch_costs_no_other_record(cluster: ShareCluste
     node.ready[0].append((0, 9))
     consumer = join(acknowledgement="explicit")
     batch = await anext(consumer.batches())
-    plain = node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE]
-
-    def refuse_two(request: Any) -> Any:
-        answer = plain(request)
-        for topic in request.topics:
-            for partition in topic.partitions:
-                if any(one.first_offset <= 2 <= one.last_offset for one in partition.acknowledgement_batches):
-                    answer.responses[0].partitions[0].error_code = ErrorCode.INVALID_RECORD_STATE  # type: ignore[union-attr]
-        return answer
-
-    node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE] = refuse_two
+    refuse(node, 2)
     with pytest.raises(LockLost):
         await batch.accept()
     assert [record.offset for record in batch if record.state is State.LOST] == [2]

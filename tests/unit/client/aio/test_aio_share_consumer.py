@@ -28,7 +28,7 @@ from shareq.protocol.records.batch import Compression, build_batch, decode_colum
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES
 from shareq.protocol.records.record_codec import RecordData
 from tests.support.fakes import scripted_peer
-from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster
+from tests.support.fakes.scripted_share_cluster import TOPIC, Node, ShareCluster, batches_of_offsets, refuse
 from tests.support.waiting import comes_true
 
 ACCEPT: Final = AcknowledgeType.ACCEPT
@@ -40,23 +40,11 @@ PATIENCE_S = 20
 Join = Callable[..., ShareConsumer]
 
 
-def batches(ready: list[tuple[int, int]]) -> bytes:
-    """Return a batch for each range, with each record's offset as its value."""
-    return b"".join(
-        bytes(
-            build_batch(
-                [RecordData(None, b"%d" % at) for at in range(first, last + 1)], timestamp_ms=5, base_offset=first
-            )
-        )
-        for first, last in ready
-    )
-
-
 @pytest.fixture
 def cluster() -> Any:
     with ShareCluster(2) as found:
         for node in found.nodes.values():
-            node.records = batches
+            node.records = batches_of_offsets
         yield found
 
 
@@ -189,7 +177,7 @@ async def test_records_that_cannot_be_read_are_rejected_and_missing_ones_are_gap
     cluster: ShareCluster, join: Join
 ) -> None:
     def damaged(ready: list[tuple[int, int]]) -> bytes:
-        data = bytearray(batches(ready[1:]))
+        data = bytearray(batches_of_offsets(ready[1:]))
         data[-1] ^= 1
         return bytes(data)
 
@@ -207,17 +195,7 @@ async def test_a_lost_lock_costs_no_other_acknowledgement(cluster: ShareCluster,
     node.ready[0].append((0, 3))
     consumer = join(acknowledgement="explicit")
     records = await take(consumer, 4)
-    plain = node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE]
-
-    def refuse_two(request: Any) -> Any:
-        answer = plain(request)
-        for topic in request.topics:
-            for partition in topic.partitions:
-                if any(one.first_offset <= 2 <= one.last_offset for one in partition.acknowledgement_batches):
-                    answer.responses[0].partitions[0].error_code = ErrorCode.INVALID_RECORD_STATE  # type: ignore[union-attr]
-        return answer
-
-    node.broker.scripts[ApiKey.SHARE_ACKNOWLEDGE] = refuse_two
+    refuse(node, 2)
     for record in records:
         consumer.acknowledge(record)
     [(record, error)] = await consumer.commit()

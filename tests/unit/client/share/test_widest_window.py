@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -73,13 +72,6 @@ def _result(
     kind: int, name: str, error: ErrorCode, configs: list[DescribeConfigsResourceResult]
 ) -> DescribeConfigsResult:
     return DescribeConfigsResult(error, None, kind, name, [] if error else configs)
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.close()
 
 
 @pytest.mark.parametrize("largest", ["4000", "1000000"])
