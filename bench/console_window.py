@@ -1,7 +1,7 @@
-"""A client beside a console: its waits while a browser looks at a window of 10,000 records, and while none does.
+"""A client's waits while a browser looks at a window of 10,000 records, and while none does.
 
-python -m bench.console_window                              # three minutes
-python -m bench.console_window --write docs/console.md      # the table goes there
+    python -m bench.console_window                              # three minutes
+    python -m bench.console_window --write docs/console.md      # the table goes there
 
 One member holds 10,000 records of one share partition; with --split every second one of them is accepted, so that the
 window has 10,000 ranges. The other client produces a record and waits until its share consumer has it, again and again.

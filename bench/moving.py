@@ -2,9 +2,9 @@
 
     python -m bench.moving [--gb 10] [--record-bytes 1000] [--batch-bytes 1000000] [--partitions 4] [--dir DIR]
 
-librdkafka fills a topic at a broker, and fetches it again: the rates to compare with. A consumer group and a share
-group have done something in the midst of it. The command then moves the data folder to another broker, as it does by
-default: each record is copied, read back and compared; a second run cuts over. Needs twice the topic's size on disk.
+librdkafka fills a topic at a broker, and fetches it again, which gives the rates to compare with. A consumer group and
+a share group have positions in the middle of it. The command then moves the data folder to another broker, with its
+defaults: each record is copied, read back and compared; a second run cuts over. Needs twice the topic's size on disk.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _POOL_BYTES: Final = 8 << 20
 
 
 class Moved(NamedTuple):
-    """A run of the command: its time, what it said last, and the most memory of it, and of its folder's broker."""
+    """A run of the command: its duration, its last output, and the most memory of it, and of its folder's broker."""
 
     seconds: float
     said: str

@@ -73,7 +73,7 @@ FIGURES: Final = ("jobs", "drains", "hops", "streams")
 
 
 class Scale(NamedTuple):
-    """The scale of a run: how much of everything."""
+    """The scale of a run: the amounts of records and repetitions."""
 
     repeats: int
     jobs: int
@@ -101,7 +101,7 @@ class Node:
         return self._process.pid
 
     def wait_until_it_says(self, pattern: str) -> None:
-        """Wait for a line of its log. RuntimeError if it ends first, or says nothing of the kind in time."""
+        """Wait for a matching line of its log. Raise RuntimeError if it ends first, or the time is over."""
         give_up = time.monotonic() + PATIENCE_S
         while not re.search(pattern, self._log.read_text()):
             if self._process.poll() is not None or time.monotonic() > give_up:
@@ -115,7 +115,7 @@ class Node:
 
 
 class Side(NamedTuple):
-    """A bootstrap for clients, and the processes that work for them: the node first, where there is one."""
+    """A bootstrap address for clients, and the processes that serve them, the node first, if there is one."""
 
     address: str
     pids: Sequence[int]
@@ -130,7 +130,7 @@ class Side(NamedTuple):
 
 
 class Setting:
-    """The cluster and its two nodes; names of topics and groups never come twice."""
+    """The cluster and its two nodes. Names of topics and groups are never reused."""
 
     def __init__(self, stack: ExitStack) -> None:
         SCRATCH.mkdir(parents=True, exist_ok=True)

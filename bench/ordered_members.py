@@ -75,7 +75,7 @@ def cases(members: Sequence[int]) -> list[Case]:
 
 
 def consume(address: str, topic: str, group: str, wanted: int, together: Together, place: int) -> None:
-    """One member, in a process of its own: until all of them have so many records."""
+    """Run one member in a process of its own, until all members together have so many records."""
     from confluent_kafka import ShareConsumer
 
     consumer = ShareConsumer({"bootstrap.servers": address, "group.id": group, "log_level": 2})
@@ -95,9 +95,9 @@ def consume(address: str, topic: str, group: str, wanted: int, together: Togethe
 
 
 def drain(stage: Stage, topic: str, case: Case, records: int, *, ordered: bool) -> Result:
-    """Drain all of it by a new group: from the first delivery to any of its members until the last.
+    """Drain the topic by a new group, measured from the first delivery to any member until the last.
 
-    What the first delivery brought counts, too: at most a batch of librdkafka's, 2 % of the records.
+    The records of the first delivery count, too: at most one batch of librdkafka, 2 % of the records.
     """
     group, address = stage.group(), stage.broker.address
     if ordered:

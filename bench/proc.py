@@ -14,7 +14,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int) -> float:
-    """utime + stime of a process with all its threads; steps of one clock tick (10 ms)."""
+    """Return the CPU time of a process with all its threads, in steps of one clock tick (10 ms)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
@@ -53,9 +53,7 @@ def largest_resident_mb(pid: int) -> float:
 
 
 def busy_ns(pid: int) -> int:
-    """Return how long the threads of a process have run on a CPU, in ns, to this moment: `/proc` has it of the last
-    tick.
-    """
+    """Return the CPU time of a process's threads in ns, up to this moment; `/proc` only has that of the last tick."""
     return time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)
 
 
@@ -68,7 +66,7 @@ def machine() -> str:
 
 
 def load_average() -> float:
-    """Return the load of the last minute: what else was running."""
+    """Return the machine's load in the last minute."""
     return os.getloadavg()[0]
 
 

@@ -18,7 +18,7 @@ BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 class Run:
     """The measurements of one run, where and with what.
 
-    `samples`: broker -> figure's key -> every repetition. `brokers` are those compared, `columns` their names.
+    `samples` maps brokers and figures' keys to all repetitions. `brokers` are those compared, `columns` their names.
     """
 
     about: Mapping[str, str]
@@ -50,14 +50,14 @@ def of_page(run: Run) -> Run:
 
 
 def write_between_markers(document: Path, text: str) -> None:
-    """Replace what stands between the two markers of the document. ValueError when it has none."""
+    """Replace the text between the two markers of the document. Raise ValueError if it has none."""
     write_between(document, BEGIN, END, text.splitlines())
 
 
 def write_rows(document: Path, run: Run) -> int:
-    """Bring up to date the rows of this run that a document shows, and as many of their columns as it shows.
+    """Update the rows of this run that a document shows, and as many of their columns as it shows.
 
-    Returns how many rows it shows: none is no error, a run may be of other figures.
+    Return the number of rows; none is no error, because a run may have other figures.
     """
     lines = document.read_text().splitlines()
     measured = {row.label: _cells(run, row) for row in run.rows}

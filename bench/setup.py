@@ -76,7 +76,7 @@ def quotas_for_all(address: str) -> None:
 
 
 def set_quotas(address: str, wanted: Mapping[Entity, Mapping[str, float]]) -> None:
-    """Set quotas of entities. Returns when the broker says that they are there; RuntimeError when it refuses."""
+    """Set quotas of entities, and wait until the broker reports them. Raise RuntimeError if it refuses."""
     wire = Wire(address)
     try:
         for entity, values in wanted.items():

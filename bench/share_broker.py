@@ -2,8 +2,9 @@
 
     python -m bench.share_broker [--profile FILE] [--kinds NAME ...]
 
-Requests and answers are bytes; sockets and disk are not in it, nor is what the client does. Each acknowledges what the
-one before brought, each range of it by one batch, as librdkafka does. Time of the CPU; of several runs the best.
+Requests and answers are bytes; sockets, disk and the client's own work are excluded. Each request acknowledges the
+records of the previous one, with one batch for each range, as librdkafka does. The figure is CPU time, of the best of
+several runs.
 """
 
 from __future__ import annotations
@@ -42,9 +43,7 @@ _BATCH_OPTIMIZED: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of records: how keys come, the records of a batch, and whether a key's records are all
-    in one partition.
-    """
+    """A kind of records: the order of keys, the records of a batch, and if a key's records share a partition."""
 
     at_random: bool
     per_batch: int
@@ -91,7 +90,7 @@ class Member:
         self.cpu_s, self.records, self.ranges, self.fetches = 0.0, 0, 0, 0
 
     def run(self, profile: cProfile.Profile | None = None) -> None:
-        """Fetch and accept until nothing comes."""
+        """Fetch and accept until no records are left."""
         empty = 0
         while empty < 3:
             empty = 0 if self._round(profile) else empty + 1

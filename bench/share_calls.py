@@ -1,10 +1,10 @@
-"""The cost of the broker's code for what waiting members of a share group ask, in one process with its clients:
+"""The cost of the broker's code for requests of waiting members of a share group, in one process with its clients:
 
     python -m bench.share_calls [--members N] [--rounds N] [--list]
 
-An empty poll (a ShareFetch that waits for its time and brings nothing), a heartbeat that says nothing new, and a cycle
-(a record is produced, one of the members that wait gets it, acknowledges it and waits again). Requests and answers are
-bytes; sockets and disk are not in it. Calls of Python functions are the same in every run, and time of the CPU is not.
+An empty poll (a ShareFetch that waits its full time in vain), a heartbeat without news, and a cycle (a record is
+produced, a waiting member gets it, acknowledges it and waits again). Requests and answers are bytes; sockets and disk
+are excluded. The number of Python calls is the same in every run, unlike CPU time.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Stage:
         self._offset = 0
 
     def polls(self) -> Sequence[Operation]:
-        """Return what every member asks, and behind the last one its time."""
+        """Return a poll of every member, and after the last one the end of their wait."""
         return [*self._each(_Member.poll), lambda: self.world.clock.advance(WAIT_MS)]
 
     def heartbeats(self) -> Sequence[Operation]:

@@ -1,8 +1,8 @@
 """The cost of the share-partition core per record: `python -m bench.share_core [--profile NAME]`.
 
 Each scenario is one share partition over one record batch layout, without a log, a network or a persister: read
-boundaries go in, effects come out, and every state write succeeds at once. The best of several runs counts, in time of
-the CPU.
+boundaries go in, effects come out, and every state write succeeds at once. The figure is CPU time, of the best of
+several runs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def acknowledge(core: SharePartition, batches: Sequence[AckBatch]) -> None:
 
 
 def fetch(core: SharePartition, read: Sequence[Span], max_records: int = RECORDS, batch_size: int = 500) -> int:
-    """Acquire once; how many records."""
+    """Acquire once. Return the number of records."""
     offset = core.next_fetch_offset()
     assert core.can_acquire()
     acquired = core.acquire("member", AcquireMode.BATCH_OPTIMIZED, batch_size, max_records, offset, read, 0)
@@ -155,7 +155,7 @@ def one_record_ranges() -> int:
 
 
 def record_limit() -> int:
-    """10,000 records of one record batch in RECORD_LIMIT mode, 1 at a time."""
+    """Take 10,000 records of one record batch in RECORD_LIMIT mode, one at a time."""
     core = partition()
     read = spans(0, RECORDS, RECORDS)
     for offset in range(RECORDS):
@@ -165,7 +165,7 @@ def record_limit() -> int:
 
 
 def keys_in_turn() -> int:
-    """Order by key: 1,000 keys in turn, 10,000 records of one record batch."""
+    """Take 10,000 records of one record batch with order by key, 1,000 keys in turn."""
     return _by_key(IN_TURN)
 
 

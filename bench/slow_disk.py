@@ -1,7 +1,7 @@
-"""`python -m bench.slow_disk serve ...`: shareq on a disk of which each read takes longer, in whichever thread it is.
+"""`python -m bench.slow_disk serve ...`: shareq on a disk with slow reads, in whichever thread they are made.
 
-What files had when they were first seen has to be read from the disk once, however much the page cache has of it; a
-read takes so much longer if it has any of it that was not.
+Bytes that a file had when it was first seen must be read from the disk once, even if the page cache has them; a read
+that includes such bytes takes longer.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ from bench.setup import create_topic, quotas_for_all, read_from_start
 
 @dataclass(slots=True)
 class Stage:
-    """One broker under measurement, started on first use and kept; topic and group names never come twice.
+    """One broker under measurement, started on first use and kept; names of topics and groups are never reused.
 
-    With `secure`, it has a second listener there, which client programs use. With `limited`, all clients are counted
-    for quotas that none of them comes near. `packages` has another shareq than this checkout's.
+    With `secure`, it has a second listener there, which client programs use. With `limited`, all clients have quotas,
+    which none of them reaches. `packages` has a shareq of another checkout.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class Stage:
 
     @property
     def behind_tls(self) -> Stage:
-        """A broker of the same kind whose clients come by TLS; started on first use and kept."""
+        """Return a stage with a broker of the same kind whose clients use TLS, started on first use and kept."""
         if self._behind_tls is None:
             folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="shareq-bench-tls-")))
             self._behind_tls = Stage(self.kind, self.stack, secured(folder), packages=self.packages)
@@ -86,7 +86,7 @@ class Stage:
 
 
 def run_client(broker: Reachable, program: str, arguments: Mapping[str, Any], timeout_s: float = 240) -> Sample:
-    """One client process; its answer. RuntimeError with what it said when it failed."""
+    """Run one client process, and return its answer. RuntimeError has its output if it fails."""
     task = json.dumps({"address": broker.address, "broker_pid": broker.pid, **arguments})
     command = [sys.executable, "-m", "bench.client", program, task]
     done = subprocess.run(

@@ -28,11 +28,13 @@ def run(
     soon_s: float = 0.1,
     far_s: float = 0.0,
 ) -> dict[str, float]:
-    """Without `delays`, take all the `others` that an earlier run left to wait: `again` of them came, each once.
+    """Measure dated records.
 
-    With them, send `others` that wait for `far_s`, and `refused` of the year 33658. Then so many one after the other,
-    each `soon_s` ahead: `late_p50_ms` and `late_p99_ms` behind their times at the consumer. `more_mb` is the memory
-    that those that wait cost the broker, `waiting_s` how long it took until the first record behind them came.
+    Without `delays`, take all the `others` that an earlier run left: `again` of them came, once each.
+
+    With `delays`, send `others` that wait for `far_s`, and `refused` ones of the year 33658. Then send `delays` records
+    one by one, each `soon_s` ahead: `late_p50_ms` and `late_p99_ms` are their delays at the consumer. `more_mb` is the
+    memory that the waiting ones cost the broker, `waiting_s` the time until the first record behind them came.
     """
     if not delays:
         return asyncio.run(_all_come(address, topic, group, others))

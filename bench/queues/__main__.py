@@ -1,4 +1,4 @@
-"""Queues beside each other: the same jobs, the same machine, one run.
+"""A comparison of queues: the same jobs, the same machine, one run.
 
     python -m bench.queues                                   # all; needs redis-server and rabbitmq-server
     python -m bench.queues --only worker celery taskiq       # some
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
 
 def figures(system: System, scale: Scale, *, with_kills: bool) -> Figures:
-    """All of one system; a line says what is measured."""
+    """Return all figures of one system, and print a line for each measurement."""
     fast: Speed = said(system, "speed", lambda: speed(system, scale))
     soon: Latency = said(system, "latency", lambda: latency(system, scale))
     if not with_kills:

@@ -1,4 +1,4 @@
-"""The job that every queue is given, and the journal in which it says that it was done."""
+"""The job of every queue, and the journal in which it notes its end."""
 
 from __future__ import annotations
 

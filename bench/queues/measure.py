@@ -93,7 +93,7 @@ def kill_of_worker(system: System, scale: Scale) -> Kill:
 
 
 def kill_of_server(system: System, scale: Scale) -> Kill:
-    """Three times under load, started again at once on what is in its folder."""
+    """Kill the server three times under load, and restart it at once on its folder."""
 
     def again(stand: Stand) -> None:
         stand.server.kill()

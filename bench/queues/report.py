@@ -14,7 +14,7 @@ END: Final = "<!-- queues: end -->"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of one system; None for what was not measured."""
+    """The figures of one system, None for those not measured."""
 
     speed: Speed
     latency: Latency

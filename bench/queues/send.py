@@ -1,7 +1,7 @@
-"""`python -m bench.queues.send APP COUNT RATE SECONDS`: sends jobs, and prints the number of each that was taken.
+"""`python -m bench.queues.send APP COUNT RATE SECONDS`: sends jobs, and prints the number of each accepted one.
 
-RATE: jobs a second, 0 for as fast as they are taken. Refused jobs are not sent again.
-The last line says how long it took.
+RATE: jobs a second, 0 for as fast as they are accepted. Refused jobs are not sent again. The last line has the
+duration.
 """
 
 from __future__ import annotations

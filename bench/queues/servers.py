@@ -85,7 +85,7 @@ class Command:
 
 
 class RabbitMQ(Command):
-    """RabbitMQ with the daemon of Erlang's names beside it, on a port and an address of its own."""
+    """RabbitMQ on a port and an address of its own, with its Erlang port mapper."""
 
     def __init__(self, port: int, folder: Path) -> None:
         names = free_port()
@@ -138,7 +138,7 @@ def shareq(port: int, folder: Path) -> Server:
 
 
 def redis(port: int, folder: Path) -> Server:
-    """Return a Redis with its log of changes: without it a kill loses what came since the last snapshot."""
+    """Return a Redis with its append-only log: without it a kill loses all changes since the last snapshot."""
     options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--appendonly", "yes", "--save", ""]
     return Command(["redis-server", *options], port, folder)
 

@@ -27,7 +27,7 @@ STOP_S: Final = 30.0
 
 @dataclass(slots=True)
 class Sender:
-    """A process that sends. `taken` waits for its end: the numbers that were taken, and how many seconds that took."""
+    """A process that sends. `taken` waits for its end, and returns the numbers of accepted jobs, and the seconds."""
 
     process: subprocess.Popen[str]
 
@@ -40,9 +40,9 @@ class Sender:
 
 
 class Workers:
-    """The workers, as many as the system has units, each in a process group.
+    """The workers, one process group for each unit of the system.
 
-    One that ends by itself is counted, and another is started.
+    A worker that ends by itself is counted, and replaced.
     """
 
     def __init__(self, command: list[str], units: int, environment: dict[str, str], log: Path) -> None:
@@ -55,7 +55,7 @@ class Workers:
         self.running: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Start what is missing."""
+        """Start the workers that are missing."""
         while len(self.running) < self._units:
             self._made += 1
             command = [part.replace("{unit}", str(self._made)) for part in self._command]
@@ -128,7 +128,7 @@ class Stand:
             subprocess.run(command, check=True, capture_output=True, env=self.environment)
 
     def send(self, count: int, rate: float = 0.0, seconds: float = 0.0) -> Sender:
-        """`rate` in jobs a second, 0 for as fast as they are taken; each job takes `seconds`."""
+        """Start a sender. `rate` is in jobs a second, 0 for as fast as they are accepted; each job takes `seconds`."""
         arguments = [self.system.app, str(count), str(rate), str(seconds)]
         with (self.folder / "sender.log").open("ab") as log:
             return Sender(
@@ -148,7 +148,7 @@ class Stand:
         return tree_cpu_seconds(self.server.pid), workers
 
     def memory_mb(self) -> tuple[float, float]:
-        """Return the memory of the server and of the workers now; what processes share counts once."""
+        """Return the present memory of the server and of the workers; memory that processes share counts once."""
         workers = sum(tree_memory_mb(process.pid) for process in self.workers.running)
         return tree_memory_mb(self.server.pid), workers
 

@@ -1,4 +1,4 @@
-"""The systems compared: a queue, what runs its jobs, and how both are started."""
+"""The systems compared: a queue, its workers, and how both are started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ APPS: Final = "bench.queues.apps"
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """`worker` is the command of one worker process, made for the server's address; `units` how many are started."""
+    """A system. `worker` is the command of one worker, given the server's address; `units` the number to start."""
 
     label: str
     app: str

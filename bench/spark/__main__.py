@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def one_broker(kind: Kind, sizes: dict[int, int], options: argparse.Namespace) -> str:
-    """Return the table of one broker, which is started for it."""
+    """Start a broker, and return its table."""
     wanted = [case for case in cases(kind, sizes, options.most) if options.only in case.label]
     started = time.monotonic()
     SCRATCH.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def measure(
 
 
 def drain(broker: RunningBroker, session: Session, case: Case, options: dict[str, str]) -> Sample:
-    """One query. RuntimeError when it did not read what is there."""
+    """Run one query. Raise RuntimeError if it did not read all records."""
     before, spark_before = cpu_seconds(broker.pid), tree_cpu_seconds(session.pid)
     reported = session.drain(case.source, options)
     cpu_s = cpu_seconds(broker.pid) - before

@@ -39,9 +39,9 @@ class Case:
 
 
 def cases(kind: Kind, sizes: dict[int, int], most: int) -> list[Case]:
-    """`sizes`: bytes of a value -> records. The slow case with the default window reads at most `most` records.
+    """Return the cases. `sizes` maps the bytes of a value to records.
 
-    With a wider one so much more as it is wider.
+    The slow case, with the default window, reads at most `most` records; one with a wider window proportionally more.
     """
     found: list[Case] = []
     for value_bytes, records in sizes.items():

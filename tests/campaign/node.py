@@ -24,13 +24,15 @@ _READY: Final = re.compile(rb"listening on ([^,]+):(\d+)")
 
 
 class StartRefused(Exception):
-    """The broker ended instead of listening; the text has what it said."""
+    """A broker that ended instead of listening; the text is its output."""
 
 
 @dataclass(slots=True)
 class Node:
-    """One data folder and the broker on it. `prefix`: a command to run it under; `module`: what to run; `options`: more
-    of its command line. `settings` with listeners have `port` among them.
+    """One data folder and the broker on it.
+
+    `prefix`: a command that runs it; `module`: the module to run; `options`: further options. If `settings` have
+    listeners, one of them uses `port`.
     """
 
     data_dir: Path

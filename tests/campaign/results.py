@@ -1,4 +1,4 @@
-"""The results of campaigns, a line of JSON for each round, in a file that grows: one goes on where it was ended."""
+"""The results of campaigns, a line of JSON for each round, in a file that grows: campaigns resume there."""
 
 from __future__ import annotations
 

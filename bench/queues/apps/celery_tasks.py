@@ -1,4 +1,4 @@
-"""Celery; the transport is that of the address. Tasks are acknowledged late, results are nobody's."""
+"""Celery, with the transport of the address. Tasks are acknowledged late; results are not stored."""
 
 from __future__ import annotations
 

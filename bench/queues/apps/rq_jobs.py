@@ -14,7 +14,7 @@ from bench.queues.job import ADDRESS, work
 
 @contextmanager
 def sending() -> Iterator[Callable[[int, float, float], None]]:
-    """Each returns when Redis has it."""
+    """Return a sender whose calls return when Redis has the job."""
     queue = Queue("jobs", connection=Redis.from_url(os.environ[ADDRESS]))
     yield lambda *values: void(queue.enqueue(work, *values, result_ttl=0))
 

@@ -32,7 +32,7 @@ def job(value: tuple[int, float, float]) -> None:
 
 @contextmanager
 def sending() -> Iterator[Callable[[int, float, float], None]]:
-    """Each returns when the broker has it."""
+    """Return a sender whose calls return when the broker has the job."""
     with app.sender() as sender:
         yield lambda *job: void(sender.send("jobs", job))
 

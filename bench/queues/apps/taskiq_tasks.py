@@ -35,7 +35,7 @@ def job(number: int, sent_s: float, seconds: float) -> None:
 
 @contextmanager
 def sending() -> Iterator[Callable[[int, float, float], None]]:
-    """Each returns when the server has it."""
+    """Return a sender whose calls return when the server has the job."""
     with asyncio.Runner() as runner:
         runner.run(broker.startup())
         yield lambda *values: void(runner.run(job.kiq(*values)))

@@ -1,8 +1,8 @@
 """`python -m tests.campaign.airflow_kills --python PATH`: Airflow's triggerer is killed (-9) while records come.
 
-PATH is an interpreter with Airflow and shareq (`pip install '.[airflow]'`). In turns the triggerer is killed with all
-of it, its child that polls alone, or it is asked to stop. Exit code 1 where a record is not among the events that
-Airflow has stored for each asset, or twice of one delivery.
+PATH is an interpreter with Airflow and shareq (`pip install '.[airflow]'`). In turns the whole triggerer is killed, or
+only its child that polls, or it is asked to stop. Exit code 1 if Airflow has not stored an event of some record for
+each asset, or has stored two of one delivery.
 """
 
 from __future__ import annotations

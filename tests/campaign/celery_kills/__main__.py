@@ -2,9 +2,9 @@
 
     python -m tests.campaign.celery_kills --kills 20 --of dramatiq
 
-Tasks are acknowledged late. Exit code 1: a task was lost, or done again without a kill that explains it: one of the
-worker that was at it, or one of the broker while a worker had it. With --plant tasks that one worker is at are sent
-again when another one is killed: exit code 1 then where the judge finds none of these, or anything else.
+Tasks are acknowledged late. Exit code 1: a task was lost, or done again without a kill that explains it: of the worker
+that was doing it, or of the broker while a worker had it. With --plant, a worker's tasks are sent again when another
+worker is killed: then the exit code is 1 if the judge finds none of these, or anything else.
 """
 
 from __future__ import annotations

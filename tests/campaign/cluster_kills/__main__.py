@@ -1,8 +1,10 @@
-"""`make cluster-kills`: nodes before a cluster, killed, stopped and cut off under consumers at work. Exit code 1 when a
-record was lost, came again after its confirmation, or is open by the state topic though it was confirmed.
+"""`make cluster-kills`: nodes before a cluster, killed, stopped and cut off under working consumers.
 
-Rounds are kept in a file, and those that it has are not run again. A pause that was too long is counted, and so is the
-load of the machine: `--late-again` runs as many rounds more.
+Exit code 1 if a record was lost, was delivered again after its confirmation, or was confirmed, but is unfinished in the
+state topic.
+
+Rounds are kept in a file, and not repeated. Pauses that were too long are counted, and the machine's load is noted;
+`--late-again` adds as many rounds.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""`python -m tests.campaign.delay_kills`: records with times of their own, and some given back with a time, while the
-broker is killed. Exit code 1 when one came before its time, never, or again after its end was confirmed.
+"""`python -m tests.campaign.delay_kills`: dated records, some released with a delay, while the broker is killed.
+
+Exit code 1 if a record was delivered before its time, never, or again after its end was confirmed.
 """
 
 from __future__ import annotations

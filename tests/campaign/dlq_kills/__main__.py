@@ -1,5 +1,7 @@
-"""`make dlq-kills`: groups with dead-letter queues, redrives, and a broker that is killed under them. Exit
-code 1 when a record was lost from both, came again after its end, is accepted and has a letter, or a letter is wrong.
+"""`make dlq-kills`: groups with dead-letter queues, and redrives, while the broker is killed.
+
+Exit code 1 if a record is missing in its topic and its queue, was delivered after its end, was accepted but has a
+letter, or if a letter is wrong.
 """
 
 from __future__ import annotations

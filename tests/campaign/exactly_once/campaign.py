@@ -1,7 +1,8 @@
 """A job, and a broker that is killed under it repeatedly: the outcome for the records.
 
-The broker is stopped (SIGSTOP) at random times and its files examined; if it is at the moment that this kill waits for
-it is killed, otherwise resumed. So even moments of microseconds are hit, such as between the markers of two partitions.
+The broker is stopped (SIGSTOP) at random times, and its files are examined. If they show the moment that this kill aims
+at, the broker is killed, otherwise resumed. So even moments of microseconds are hit, such as the one between the
+markers of two partitions.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     python -m tests.campaign.exactly_once.librdkafka_copy BOOTSTRAP SOURCE TARGET NAME COUNT SECONDS
 
-until the group NAME has come to offset COUNT of the source. The transactional id is NAME, too. A character is printed
+until the group NAME has reached offset COUNT of the source. The transactional id is NAME, too. A character is printed
 for each transaction that was committed; SECONDS is how long offsets and commits may take.
 
-It has to be killed and started again when it takes too long: after a restart of the broker, whichever it is,
-librdkafka 2.16 mostly waits for the group's coordinator without end, in send_offsets_to_transaction: TxnOffsetCommit
-is never sent, and the timeout does not always end it.
+It has to be killed and restarted when it takes too long: after a restart of any broker, librdkafka 2.16 often waits for
+ever for the group's coordinator, in send_offsets_to_transaction: TxnOffsetCommit is never sent, and the timeout does
+not always end the call.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class Index:
         self.logs[place].floor = max(self.logs[place].floor, floor)
 
     def _seen(self) -> Iterator[Record]:
-        """Every record whose offset a client knows."""
+        """Yield every record whose offset a client knows."""
         for one in self.history.operations:
             match one.value:
                 case Transfer(sends=sends, reads=reads):

@@ -47,7 +47,7 @@ def duplicates(index: Index) -> Iterator[Anomaly]:
 def lost_writes(index: Index) -> Iterator[Anomaly]:
     """Report required records that readers have passed without reading.
 
-    Without a drain of its place, as in Jepsen: below the highest offset read, and read by nobody.
+    If a place was not drained, as in Jepsen: records below the highest offset read that nobody read.
     """
     read = _read_values(index)
     for value, (_, record) in index.writers.items():
@@ -129,7 +129,7 @@ def intermediate_reads(index: Index) -> Iterator[Anomaly]:
 
 
 def _uncertain_place(index: Index, transfer: Transfer) -> bool:
-    """Return whether records of unknown offset may have gone from a place that removes records."""
+    """Return True if records of unknown offset may have been removed from a place that removes records."""
     return any(
         record.offset is None
         and (

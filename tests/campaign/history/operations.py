@@ -1,10 +1,10 @@
 """Clients' operations and their answers: the history that the checker judges. Nothing here knows the broker.
 
-An operation has two ends: when the client began it, and when the answer was there. Its outcome is
+An operation has a start, by the client, and an end, when the answer arrived. Its outcome is
 
     OK      answered, and took effect
     FAIL    did certainly not take effect, and never will
-    INFO    unknown: the answer was cut off. It may have taken effect, or may do so later.
+    INFO    unknown, for lack of an answer: it may have taken effect, or may do so later
 
 Times are nanoseconds of one clock. Offsets are inclusive unless a name says otherwise.
 """

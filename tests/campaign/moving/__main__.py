@@ -1,8 +1,10 @@
-"""`make moving`: `shareq migrate` moves topics, and the progress of groups, to another cluster while members work and
-the command, the source or the target is killed. Exit code 1 when a record was lost, came again after its confirmation,
-or is unlike what it was.
+"""`make moving`:
 
-Rounds are kept in rounds.jsonl here, which is committed with the table, and those that it has are not run again.
+`shareq migrate` moves topics and groups' progress to another cluster, under members at work and kills.
+
+The command, the source or the target is killed. Exit code 1 if a record was lost, was delivered again after its
+confirmation, or lost its failed attempts. Rounds are kept in rounds.jsonl here, which is committed with the table, and
+not repeated.
 """
 
 from __future__ import annotations

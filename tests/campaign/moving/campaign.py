@@ -24,8 +24,10 @@ CODE: Final = ("ops", "broker", "coordinator", "cluster", "client")
 
 
 def rounds(way: Way, seed: int, wanted: Sequence[tuple[Cell, int]], records: int | None) -> Iterator[Row]:
-    """Yield a row for each cell and number that is wanted, in one scene. One that breaks something is the last; its
-    journals and logs are kept, as all are with SHAREQ_KEEP_DATA, and it is said where. `records`: at most so many.
+    """Yield a row for each wanted cell and number, in one scene. `records` is an upper limit.
+
+    A round with a breach is the last. Its journals and logs are kept, and their place is printed; SHAREQ_KEEP_DATA
+    keeps those of all rounds.
     """
     folder = Path(tempfile.mkdtemp(prefix="shareq-moving-"))
     scene = Scene(folder, way)

@@ -1,4 +1,4 @@
-"""The ways to move, and what is done on each: the rows of the table."""
+"""The ways to move, and the cells of each: the rows of the table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALL_THREE: Final = ("command", "source broker", "target broker")
 
 
 class Cell(NamedTuple):
-    """One thing to do on a way. `victim`: what is killed, by the name that `Scene.victim` takes."""
+    """One cell of a way. `victim`: the process to kill, by the name that `Scene.victim` takes."""
 
     name: str
     move: Callable[[Round], Row]

@@ -19,7 +19,7 @@ FAILED: Final = ("refused", "differs")
 
 
 class Ran(NamedTuple):
-    """A run: exit code (negative: the signal), rows of its report, and what it said."""
+    """A run of the command: its exit code (negative: the signal), the rows of its report, and its output."""
 
     code: int
     rows: list[dict[str, Any]]
@@ -32,7 +32,7 @@ class Ran(NamedTuple):
 
     @property
     def cut_over_s(self) -> float | None:
-        """Return the seconds that it says its cut-over took, if it had one."""
+        """Return the seconds of the cut-over by the run's report, None without one."""
         found = _TOOK.search(self.said)
         return float(found[1]) if found else None
 
@@ -43,9 +43,10 @@ def _is_bad(row: dict[str, Any]) -> bool:
 
 @dataclass
 class Command:
-    """The command about one topic and what groups have done in it. `kills`: strikes while it was at work; `strikes`:
-    when what was struck was down; `cut_over_s`: the longest cut-over, as its runs say: one that was struck may have
-    ended it; `began`: when its last run did.
+    """The command that moves one topic and its groups' progress.
+
+    `kills`: strikes while it ran; `strikes`: when the struck process was down; `cut_over_s`: the longest cut-over by
+    its runs' output, where a struck run may have ended it; `began`: the start of its last run.
     """
 
     words: tuple[str, ...]
@@ -126,7 +127,7 @@ class Command:
 
 
 def _rows(out: str) -> list[dict[str, Any]]:
-    """Return the rows of a report; none of one that an error or a kill has cut off."""
+    """Return the rows of a report, none if an error or a kill has cut it off."""
     try:
         found: list[dict[str, Any]] = json.loads(out)
     except ValueError:

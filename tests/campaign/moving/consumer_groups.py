@@ -1,5 +1,7 @@
-"""Flights in transactions, some of them aborted, that consumer groups read, and a checkpoint with offsets of its own,
-as Spark's source of Kafka has one. Members of the groups are refused at the cut-over, leave, and go on at the new side.
+"""Transactions of flights, some aborted, read by consumer groups and by a reader with a checkpoint of its own.
+
+The checkpoint keeps offsets as that of Spark's Kafka source does. Members of the groups are refused at the cut-over,
+leave, and continue at the new side.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ SLOW: Final = 100.0
 
 
 def move(this: Round, victims: Sequence[str] = ()) -> Row:
-    """Move a topic, and what two groups and a checkpoint have read of it; all victims are killed in the copy, and again
-    in the cut-over.
+    """Move a topic, and the progress of two groups and a checkpoint.
+
+    All victims are killed in the copy and in the cut-over.
     """
     topic = f"read-{this.number}"
     old, new = this.scene.old, this.scene.new
@@ -108,7 +111,7 @@ def move(this: Round, victims: Sequence[str] = ()) -> Row:
 
 
 def _moves(this: Round, topic: str) -> list[Command]:
-    """Return the commands that move it: where nodes are, one by way of them, and one by way of their cluster."""
+    """Return the commands that move a topic; for nodes there are two, by way of the nodes and of their cluster."""
     old, new = this.scene.old, this.scene.new
     of_groups = Command((old.cluster, new.cluster, "--topic", topic, "--group", f"readers-{this.number}-*"))
     if (old.bootstrap, new.bootstrap) == (old.cluster, new.cluster):
@@ -151,7 +154,7 @@ def refused(ran: Ran, why: str) -> list[str]:
 
 
 def _commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> None:
-    """Commit the offsets of a checkpoint for a group that has no members, as docs/spark.md says."""
+    """Commit a checkpoint's offsets for a group without members, as docs/spark.md describes."""
     for partition, offset in offsets.items():
         place = "--topic", f"{topic}:{partition}", "--to", str(offset)
         Shell(bootstrap).ok("groups", "reset", group, *place, "--yes")

@@ -1,5 +1,6 @@
-"""The judgement of members' journals before and after a move: nothing is lost, comes again after its confirmation, or
-forgets a failed attempt. Pure.
+"""The judgement of members' journals before and after a move. Pure.
+
+No record may be lost, be delivered again after its confirmation, or lose its failed attempts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class _Held(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """An acknowledgement whose answer nobody got: of a row, at a side, at a time."""
+    """An acknowledgement without an answer: of a row, at a side, at a time."""
 
     row: int
     side: str
@@ -47,7 +48,7 @@ class Seen:
     _held: dict[tuple[str, str], dict[Place, _Held]] = field(default_factory=dict)
 
     def read(self, side: str, journal: str, lines: Iterable[str]) -> None:
-        """Take lines of one journal, of a member at a side; see `member.py`."""
+        """Read lines from the journal of a member at a side; see `member.py`."""
         held = self._held.setdefault((side, journal), {})
         for line in lines:
             entry: dict[str, Any] = json.loads(line)
@@ -75,7 +76,7 @@ class Seen:
             self.confirmed_at[side].append(at)
 
     def open_attempts(self) -> list[Attempt]:
-        """Return the acknowledgements without a known outcome; call it when members have ended."""
+        """Return the acknowledgements with an unknown outcome, once all members have ended."""
         never = [
             Attempt(each.row, side, each.sent_at)
             for (side, _), held in self._held.items()
@@ -86,8 +87,10 @@ class Seen:
 
 
 class Verdict(NamedTuple):
-    """The result of a move. Rows that are `lost`, came `again` after their confirmation, `unlike`: whose failed attempt
-    was forgotten. `unknown`: those that nobody confirmed, and whose answer got lost while it could be a confirmation.
+    """The result of a move.
+
+    Rows are `lost`, came `again` after their confirmation, or are `unlike`: their failed attempt was forgotten.
+    `unknown`: rows without a confirmation, whose lost answer could have been one.
     """
 
     lost: list[int]
@@ -107,8 +110,9 @@ class Verdict(NamedTuple):
 
 
 def judged(seen: Seen, rows: int, moved_at: float) -> Verdict:
-    """Return the verdict on rows 0 to `rows` - 1, of which nothing is left at the new side. What was sent to the old
-    one behind `moved_at`, the end of the cut-over, cannot have been confirmed.
+    """Return the verdict on rows 0 to `rows` - 1, when the new side has none left to deliver.
+
+    Acknowledgements sent to the old side after `moved_at`, the end of the cut-over, cannot have been confirmed.
     """
     may_be = {each.row for each in seen.open_attempts() if each.side == NEW or each.at < moved_at}
     open_rows = set(range(rows)) - seen.confirmed.keys()
@@ -123,14 +127,16 @@ def judged(seen: Seen, rows: int, moved_at: float) -> Verdict:
 
 
 def pause_s(seen: Seen) -> float | None:
-    """Return the seconds between the last confirmation at the old side and the first at the new one; None: no such."""
+    """Return the seconds from the old side's last confirmation to the new side's first one; None if one is missing."""
     old, new = seen.confirmed_at[OLD], seen.confirmed_at[NEW]
     return min(new) - max(old) if old and new else None
 
 
 def pause_parts_s(seen: Seen, strikes: Sequence[tuple[float, float]], began: float, ended: float) -> list[float]:
-    """Return the parts of the pause: what was struck was down, the rest until the command's last run `began`, that run
-    while nothing was confirmed, and since it `ended`. Nothing where there is no pause.
+    """Return the parts of the pause, none if there was no pause.
+
+    They are the time that a struck process was down, the rest until the command's last run `began`, the time of that
+    run without confirmations, and the time since it `ended`.
     """
     old, new = seen.confirmed_at[OLD], seen.confirmed_at[NEW]
     if not old or not new:

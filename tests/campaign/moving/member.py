@@ -1,14 +1,14 @@
 """A member of a share group that moves: `python -m tests.campaign.moving.member BOOTSTRAP GROUP TOPIC JOURNAL PACE`.
 
-It is librdkafka's. It acknowledges each flight by the rule of the flights' demo, so many a second as the file PACE says
-(0: as fast as it can), and commits what it has every half second. Its journal has a JSON object a line, with the
-nanoseconds of the machine's monotonic clock:
+It uses librdkafka. It acknowledges each flight by the rule of the flights' demo, at the rate a second in the file PACE
+(0: as fast as it can), and commits every half second. Each line of its journal is a JSON object with the nanoseconds of
+the machine's monotonic clock:
 
     {"t": T, "got": [[partition, offset, row, delivery count, verdict], ...]}     one poll
     {"t": T, "sent": [[partition, offset], ...]}                                  about to be confirmed
     {"t": T, "acked": [[partition, offset], ...], "error": null or name}          the answer
 
-SIGTERM makes it leave. A call that does not return in `HANGS_S` ends the process (SIGALRM): another one goes on.
+SIGTERM makes it leave. A call that takes longer than `HANGS_S` ends the process (SIGALRM), and another one continues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMITS_EACH_S: Final = 0.5
 
 
 class Journal:
-    """A file that has each line as soon as it is written."""
+    """A file in which each line is written at once."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file

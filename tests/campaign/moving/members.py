@@ -17,8 +17,9 @@ ENDS_S: Final = 15.0
 
 
 class Members:
-    """Members of `group` at topic `topic`, `count` at each side; journals and logs are in `folder`. One that ends is
-    replaced. `program`: a module, and what it is given first.
+    """Members of `group` on `topic`, `count` at each side; a member that ends is replaced.
+
+    Journals and logs are in `folder`. `program` is a module and its first arguments.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Members:
                     process.wait()
 
     def end(self) -> None:
-        """End all of them; harmless the second time."""
+        """End all members. A second call does nothing."""
         self._is_over.set()
         if self._reviving.is_alive():
             self._reviving.join()

@@ -2,10 +2,10 @@
 
     python -m tests.campaign.moving.reader CLIENT BOOTSTRAP GROUP TOPIC JOURNAL PACE
 
-CLIENT is `librdkafka` or `kafka-python`, which commit what they have read, or `checkpoint`: that one has no group's
-offsets, but keeps its own in a file beside PACE, named `offsets`, as Spark's source of Kafka does in its checkpoint; it
-begins with what is there. The journal, PACE, SIGTERM and SIGALRM are those of `member.py`: what is committed counts as
-accepted. kafka-python 3.0.12 at times waits for a task that its own thread for input and output has not seen.
+CLIENT is `librdkafka` or `kafka-python`, which commit the offsets that they have read, or `checkpoint`, which keeps its
+offsets in a file `offsets` beside PACE, as Spark's Kafka source does in its checkpoint, and starts from these. The
+journal, PACE, SIGTERM and SIGALRM are as in `member.py`: committed records count as accepted. kafka-python 3.0.12
+sometimes waits for a task that its input/output thread has not noticed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Read(NamedTuple):
 
 
 class _Client(Protocol):
-    """A consumer. `commit` says that all records up to these have been done, and raises when it is not confirmed."""
+    """A consumer. `commit` notes that all records up to these are done, and raises if that is not confirmed."""
 
     def read(self) -> list[Read]: ...
 

@@ -1,4 +1,4 @@
-"""The rounds as the document has them: a row for each way and cell."""
+"""The rounds in the form of the document: a row for each way and cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile(r"\d+")
 
 
 def markdown(rows: Sequence[Row], ways: Iterable[str], cells: Iterable[str]) -> list[str]:
-    """Return the table, and what is to be said beside it. What has no round has no row."""
+    """Return the table, and the notes below it. A cell without rounds has no row."""
     carried_out = [row for row in rows if row.was_carried_out]
     names = list(cells)
     lines = [

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 class Row:
     """One round.
 
-    `way`: from where to where; `records`: those that were written, `drained` of them done before the cut-over began.
-    `kills`: what was killed while the command was at work, `runs` how often it ran. `cut_over_s`: the longest
-    that a run speaks of; `pause_s`: from the last confirmation at the old side to the first at the new one.
-    `pause_parts_s`: its seconds while what was struck was down, until the last run began, of that run, and behind it.
-    `code`: the commit; `counted`: how often what else happened, by its name; `broken`: what must not be.
+    `way`: source and target; `records`: the number written, `drained` of them done before the cut-over began. `kills`:
+    the processes killed while the command ran, `runs` the number of its runs. `cut_over_s`: the longest that a run
+    reports; `pause_s`: from the old side's last confirmation to the new side's first one. `pause_parts_s`: its seconds
+    while a struck process was down, until the last run began, of that run, and after it. `code`: the commit; `counted`:
+    other events by name; `broken`: breaches.
     """
 
     way: str = ""
@@ -42,5 +42,5 @@ class Row:
 
     @property
     def was_carried_out(self) -> bool:
-        """Return whether the move was judged; else a process did not start in time, say."""
+        """Return True if the move was judged; it is not if, for example, a process did not start in time."""
         return self.drained > 0

@@ -1,4 +1,4 @@
-"""Both sides of a move, at work, and what a round does with them."""
+"""Both sides of a move, with their processes, and the steps of a round."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Way(NamedTuple):
 
 
 class Scene:
-    """Both sides of a way. Rounds of it follow each other, each with topics and groups of its own."""
+    """Both sides of a way. Its rounds follow each other, each with topics and groups of its own."""
 
     def __init__(self, folder: Path, way: Way) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class Scene:
         self.new.end()
 
     def victim(self, name: str) -> Callable[[str], None] | None:
-        """Return what kills `source broker`, `target node` or the like, and starts it again; None for the command."""
+        """Return what kills and restarts `source broker`, `target node` or the like; None for the command."""
         where, _, what = name.partition(" ")
         if where == "command":
             return None
@@ -67,18 +67,18 @@ class Round(NamedTuple):
 
 
 def create_topic(side: Side, topic: str, partitions: int = PARTITIONS) -> None:
-    """Create a topic; a node knows it by the time that this returns."""
+    """Create a topic, and wait until the nodes know it."""
     Shell(side.cluster).ok("topics", "create", topic, "--partitions", str(partitions))
     wait_for(lambda: not Shell(side.bootstrap).run("topics", "describe", topic).code, f"topic {topic}", 30)
 
 
 def forget(side: Side, topic: str) -> None:
-    """Delete a topic, if it is there."""
+    """Delete a topic, if it exists."""
     Shell(side.cluster).run("topics", "delete", topic, "--yes")
 
 
 def produce_flights(bootstrap: str, topic: str, first: int, end: int) -> int:
-    """Write flights, their rows' numbers as keys. Return how many were confirmed: all. RuntimeError if not."""
+    """Write flights with the rows' numbers as keys. Return their number; raise RuntimeError unless all are stored."""
     errors: list[str] = []
     producer = Producer(
         {

@@ -1,4 +1,4 @@
-"""The flights through a share group that moves while four members of it are at work."""
+"""The flights in a share group that moves while four of its members work."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def move(this: Round, victim: str | None) -> Row:
 
 
 def _copied_while_producers_work(this: Round, command: Command, topic: str, half: int) -> int:
-    """Copy while the second half is written. Return how many records that are."""
+    """Copy while the second half is being written. Return the number of its records."""
     written: list[int] = []
     target = this.scene.old.cluster
 
@@ -119,7 +119,7 @@ def disturb(this: Round, command: Command, topic: str, victims: Sequence[str], w
 
 
 def _drain(members: Members, bootstrap: str, group: str, rows: int) -> None:
-    """Wait until nothing is left at the new side, and answers have come for what was done there."""
+    """Wait until the new side has nothing left to deliver, and all acknowledgements there have been answered."""
     last, since = -1, time.monotonic()
     while len(members.seen().confirmed) < rows:
         found = len(members.seen().confirmed)
@@ -134,7 +134,7 @@ def _drain(members: Members, bootstrap: str, group: str, rows: int) -> None:
 
 
 def lag(bootstrap: str, group: str) -> int:
-    """Return how many records a share group has yet to do; at least one where it is not known."""
+    """Return the lag of a share group; at least 1 while it is unknown."""
     rows = Shell(bootstrap).json("share", "lag", group)
     return sum(1 if row["lag"] is None else int(row["lag"]) for row in rows)
 
@@ -144,7 +144,7 @@ def _broken(ran: Ran) -> list[str]:
 
 
 def _shifted(ran: Ran) -> list[str]:
-    """Return a line for each partition whose records have other offsets at the target: there are no gaps here."""
+    """Return a line for each partition whose offsets differ at the target: there are no gaps here."""
     rows = [row for row in ran.rows if row["kind"] == "records"]
     return [
         f"partition {row['partition']}: {row['source_end']} at the source is {row['target_end']} at the target"

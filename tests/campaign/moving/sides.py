@@ -108,7 +108,7 @@ class _Nodes:
         self._broker.kill()
 
     def _owner(self, topic: str) -> OurProcess:
-        """Return the node that leads the topic as far as nodes say, or any."""
+        """Return the node that leads the topic according to the nodes; any node if none is named."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, **QUIET})
         by = time.monotonic() + OWNER_S
         while time.monotonic() < by:
@@ -141,6 +141,6 @@ def _of_broker(kind: str) -> dict[str, str]:
 
 
 def _killed(process: OurProcess | ApacheKafka) -> None:
-    """SIGKILL, and start it again on what it has on disk."""
+    """Kill the process, and start it again on its data."""
     process.kill()
     process.start(STARTS_S)

@@ -29,7 +29,7 @@ OPEN_MS: Final = 600_000
 
 
 class Job:
-    """A process that copies; another one goes on where it has ended by itself."""
+    """A process that copies records; it is replaced when it ends by itself."""
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.restarts = -1
@@ -38,14 +38,14 @@ class Job:
         self._begin()
 
     def copied(self) -> int:
-        """Return how many records were copied, by what all of its lives have printed: one may have said less."""
+        """Return the number of copied records by the output of all its lives; the real number may be higher."""
         if self._process.poll() is not None:
             self._begin()
         whole = (path.read_text().rpartition("\n")[0] for path in self._folder.glob("job-*.txt"))
         return sum(int(line) for text in whole for line in text.split("\n") if line)
 
     def kill(self) -> None:
-        """SIGKILL; another one goes on."""
+        """Kill the process; another one replaces it."""
         self._process.kill()
         self._process.wait()
         self._begin()

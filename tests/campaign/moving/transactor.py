@@ -25,7 +25,7 @@ SESSION_MS: Final = 6000
 
 
 def copy(bootstrap: str, source: str, target: str, name: str) -> None:
-    """Raises KafkaException, whatever went wrong: then everything starts over."""
+    """Copy in transactions. Raise KafkaException for any failure, after which everything starts over."""
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
     clients = {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 200, **QUIET}

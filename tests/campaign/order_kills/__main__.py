@@ -1,5 +1,7 @@
-"""`make order-kills`: members of a group with order by key, and a broker that is killed under them. Exit
-code 1 when a record came beside or after a later one of its key, came after its end, or never ended.
+"""`make order-kills`: members of a group with order by key, while the broker is killed.
+
+Exit code 1 if a record was delivered beside or after a later one of its key, was delivered after its end, or never
+ended.
 """
 
 from __future__ import annotations
@@ -103,7 +105,7 @@ def _produced(node: Node, records: int, keys: int, rng: random.Random) -> tuple[
 
 
 def _killed(node: Node, topic_id: bytes, judge: Judge, options: argparse.Namespace) -> tuple[list[str], int]:
-    """Have the members work, and kill the broker; what failed, and how often it was killed."""
+    """Let the members work, and kill the broker. Return the failures, and the number of kills."""
     stop, rng = threading.Event(), random.Random(f"kills {options.seed}")
     topic = (TOPIC, topic_id, PARTITIONS)
     members = [

@@ -1,4 +1,4 @@
-"""A judge of a group with order by key, by what its members got and said alone."""
+"""A judge of a group with order by key, who knows only its members' deliveries and acknowledgements."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Held(NamedTuple):
 
 
 class Judge:
-    """Enter what happens as it happens, from any thread. `keys`: of each partition's records by offset, None for none.
+    """The judge, to be notified of each event when it happens, from any thread.
 
-    `broken` has what must never be.
+    `keys`: the keys of each partition's records by offset, None for none. `broken` has the breaches.
     """
 
     def __init__(self, keys: Mapping[int, Sequence[int | None]], limit: int) -> None:
@@ -94,8 +94,10 @@ class Judge:
                 self._finished.add(place)
 
     def ends_out_of_order(self) -> list[str]:
-        """Records whose end was answered and sent after that of a later one of their key. Answers overtake each other
-        on their way to the members' threads; what was sent before a record could be handed out cannot.
+        """Return records whose end was sent and answered after that of a later one of their key.
+
+        Answers may overtake each other on their way to the members' threads, but an acknowledgement sent before a
+        record was delivered cannot.
         """
         with self._lock:
             found, last = [], dict[tuple[int, int], int]()
@@ -108,7 +110,7 @@ class Judge:
             return found
 
     def lost(self, member: str | None = None) -> None:
-        """The member's connection is lost, or the broker (None): what was held is free."""
+        """Note that the member's connection, or the broker (None), was lost: its records are free."""
         with self._lock:
             for held in self._held.values():
                 for offset in [offset for offset, hold in held.items() if member in (None, hold.member)]:
@@ -122,7 +124,7 @@ class Judge:
         return [place for place in self.unseen_ends() if self._counts.get(place, 0) < self._limit - 1]
 
     def unseen_ends(self) -> list[Place]:
-        """Records that are not known to have ended."""
+        """Return the records that are not known to have ended."""
         with self._lock:
             return [
                 (partition, offset)

@@ -1,4 +1,4 @@
-"""The judge of the kills notices what must never be."""
+"""The judge of the kills notices each breach."""
 
 from __future__ import annotations
 

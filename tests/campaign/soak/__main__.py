@@ -1,5 +1,6 @@
-"""`make soak`: a broker under mixed load while clocks step, processes stop, disks are slow and strangers
-come. Exit code 1 unless memory, open files and stalls stay flat, and log, history, stop and files are sound.
+"""`make soak`: a broker under mixed load, with clock steps, stopped processes, slow disks and strangers.
+
+Exit code 1 unless memory, open files and stalls stay flat, and log, history, stop and files are sound.
 """
 
 from __future__ import annotations

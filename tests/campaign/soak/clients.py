@@ -55,7 +55,7 @@ HEARTBEAT_S: Final = 0.5
 
 
 class Doors:
-    """The listeners of a broker, and how to come in. `stranger` may log in, and has no right at all."""
+    """The listeners of a broker, with the clients' logins. `stranger` may log in, but has no rights."""
 
     def __init__(self, authority: Authority) -> None:
         self.ports = {name: free_port() for name in PROTOCOLS}
@@ -128,7 +128,7 @@ class SoakLink(Link):
 
 @dataclass(slots=True)
 class SoakScene(Scene):
-    """A scene whose clients come through the doors, and stand still while `going` is not set."""
+    """A scene whose clients use these listeners, and pause while `going` is not set."""
 
     doors: Doors | None = None
     going: threading.Event = field(default_factory=threading.Event)
@@ -138,9 +138,9 @@ class SoakScene(Scene):
 
 
 class Worker(Process):
-    """A member of a consumer group (KIP-848): reads what it is assigned, commits its offsets, leaves now and then.
+    """A member of a consumer group (KIP-848): it reads its partitions, commits its offsets, and leaves at times.
 
-    It is load, and no part of the history.
+    It only adds load; the history does not have it.
     """
 
     def __init__(self, scene: Scene, name: str) -> None:

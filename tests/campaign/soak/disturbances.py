@@ -1,4 +1,4 @@
-"""The disturbances of broker and clients, in turns: each once before one comes again, by chance of a seed."""
+"""The disturbances of broker and clients, in turns and random order: each occurs once before one is repeated."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ BIG_BYTES, BIG_SENT, BIG_CONNECTIONS = 100_000_000, 2_000_000, 20
 
 
 class Disturbances:
-    """Turn after turn in a thread of its own, from `start` to `stop`; none while `hold` has been called and not `go`.
+    """The disturbances, one after the other in a thread, from `start` to `stop`; `hold` pauses them until `go`.
 
-    `pid`: the broker's. `most_stop_s`: how long it, or its clients, stand still at most. `topic`: id of a topic whose
-    records are fetched and not taken, None while there is none. What was done is in `turns`.
+    `pid`: the broker's. `most_stop_s`: the longest time that it, or its clients, are suspended. `topic`: the id of a
+    topic whose records are fetched but not read, None if there is none. The past disturbances are in `turns`.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Disturbances:
         self._held = True
 
     def go(self) -> None:
-        """Go on after `hold`. Harmless without."""
+        """Continue after `hold`; without it, do nothing."""
         if self._held:
             self._held = False
             self._busy.release()
@@ -160,7 +160,7 @@ class Disturbances:
     # -- strangers
 
     def no_descriptors(self) -> str:
-        """More idle connections than the broker may have open files, or as many as it takes in some seconds."""
+        """Open more idle connections than the broker may have open files, or as many as some seconds allow."""
         with contextlib.ExitStack() as stack:
             opened, until = 0, time.monotonic() + OPENING_S
             while opened < self._open_files + 50 and time.monotonic() < until:
@@ -200,7 +200,7 @@ class Disturbances:
         return wire
 
     def slow_readers(self) -> str:
-        """Clients that fetch far more than there is room for, and take none of it: the budget of answers is full."""
+        """Fetch far more than the budget of answers allows, and read none of it."""
         topic_id = self._topic()
         if topic_id is None:
             return "no topic"

@@ -1,4 +1,4 @@
-"""The broker of a soak: its wall clock and its disk do what a file says, and it may have a planted fault.
+"""The broker of a soak: a file controls its wall clock and its disk, and it may have a planted fault.
 
 `python -m tests.campaign.soak.planted serve ...` with the file's path in SHAREQ_SOAK, and a fault's name in
 SHAREQ_PLANTED. The file has three numbers (`Levers`): two that the broker reads each time it asks for the time and each
@@ -39,9 +39,7 @@ _EVERY_S: Final = {Fault.LEAK: 0.1, Fault.DESCRIPTOR: 0.3, Fault.STALL: 2.0}
 
 
 class Levers:
-    """The file: how far the broker's wall clock is off and how much longer a sync takes, in ms, and how long its loop
-    has waited for the disk, in ns.
-    """
+    """The control file: the wall clock's offset and a sync's extra time in ms, the loop's wait for the disk in ns."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -62,7 +60,7 @@ class Levers:
         return int(_NUMBERS.unpack_from(self._map)[2])
 
     def set_disk_ns(self, value: int) -> None:
-        """Set how long the loop has waited for the disk by now."""
+        """Set the time that the loop has waited for the disk so far."""
         _ONE.pack_into(self._map, _DISK_AT, value)
 
     def set(self, *, clock_ms: int | None = None, sync_ms: int | None = None) -> None:
@@ -92,9 +90,9 @@ def _obey(levers: Levers) -> None:
 
 
 class DiskWait:
-    """The wait of one thread, that which makes this, for the disk.
+    """The time that the thread which makes this waits for the disk.
 
-    It is the time that calls take beyond their work, and beyond what the thread wants a processor and has none.
+    That is the duration of calls beyond their work, and beyond the time that the thread waits for a processor.
     """
 
     def __init__(self, levers: Levers, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
@@ -106,7 +104,7 @@ class DiskWait:
         self._waited_ns = 0
 
     def measured(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, measured where the thread calls it, but for what it calls in turn."""
+        """Return a function that is measured when the thread calls it, except for measured functions that it calls."""
 
         @wraps(plain)
         def call(*arguments: Any, **named: Any) -> Any:
@@ -124,7 +122,7 @@ class DiskWait:
         return call
 
     def busy_ns(self) -> int:
-        """Return how long the thread has worked, and waited for a processor."""
+        """Return the time that the thread has worked, or waited for a processor."""
         worked, waited, _ = os.pread(self._schedule, 100, 0).split()
         return int(worked) + int(waited)
 

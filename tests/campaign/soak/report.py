@@ -26,9 +26,9 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(points: Sequence[tuple[float, float]], columns: int = COLUMNS) -> str:
-    """A bar for each column of time: the median of the values in it, between the least and the greatest of them all.
+    """Return a bar for each column of time, between the least and the greatest of all values: its median.
 
-    A space where there is none. Points by time.
+    A column without values is a space. Points are ordered by time.
     """
     if not points:
         return ""

@@ -33,10 +33,10 @@ GAUGES: Final = {
 class Sample:
     """One look. `at_s` on the monotonic clock; `rss_mb` in 10^6 bytes.
 
-    What follows grows: `slow_stalls`, how often the loop was held over 100 ms; `stalled_s`, how long it was held in
-    all; `waited_s`, how long the threads wanted a processor and had none (the loop waits for one that has Python's
-    lock, too); `disk_s`, how long the loop waited for the disk. Stalls are None, and gauges empty, where the broker did
-    not answer a scrape in time. `kinds` has the descriptors by what they are (`kinds_of`).
+    Counters: `slow_stalls`, the stalls of the loop over 100 ms; `stalled_s`, the time of all stalls; `waited_s`, the
+    time that threads waited for a processor (the loop also waits for the thread that has Python's lock); `disk_s`, the
+    loop's wait for the disk. If the broker did not answer a scrape in time, stalls are None and gauges empty. `kinds`
+    has the descriptors by kind (`kinds_of`).
     """
 
     at_s: float
@@ -52,7 +52,7 @@ class Sample:
 
 
 class Sampler:
-    """Looks from `start` to `stop`, in a thread of its own; what it saw is in `samples`."""
+    """A sampler that looks from `start` to `stop`, in a thread of its own, and collects `samples`."""
 
     def __init__(self, pid: int, metrics_port: int, levers: Levers, every_s: float = EVERY_S) -> None:
         self._pid = pid
@@ -146,9 +146,9 @@ def _waited_ns(thread: Path) -> int:
 
 
 def read_metrics(text: str) -> tuple[int | None, float, dict[str, float]]:
-    """Return how often the loop was held over 100 ms, how long in all, and `GAUGES`, each summed over its labels.
+    """Return the number of stalls over 100 ms, the time of all stalls, and `GAUGES`, each summed over its labels.
 
-    None, 0 and nothing out of an empty text.
+    For an empty text these are None, 0 and empty.
     """
     sums: Counter[str] = Counter()
     quick = count = stalled_s = 0.0

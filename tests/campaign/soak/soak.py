@@ -1,7 +1,7 @@
 """A broker under mixed load and disturbances for a while, sampled every second and judged at the end.
 
-The load comes in rounds: topics are created, worked with, drained, judged by their history and deleted, so that what
-there is to remember does not grow, neither here nor at the broker. Disturbances pause between rounds only.
+The load comes in rounds: topics are created, used, drained, judged by their history and deleted, so that neither the
+history nor the broker's state grows. Disturbances pause only between rounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The verdicts of a soak: what is flat and what is not. All of it, with a broker: `make soak`."""
+"""The verdicts of a soak: what counts as flat. The whole soak, with a broker: `make soak`."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_levers_are_seen_by_all_who_have_the_file_open(tmp_path: Path) -> None:
 
 
 class ScriptedWait(DiskWait):
-    """A disk's waits by a clock of the test's own: `pass_by` is a call that takes so long and works so much of it."""
+    """A disk's waits by a clock of the test's own. `pass_by` is a call of a given duration, of which a part is work."""
 
     def __init__(self, levers: Levers) -> None:
         self.now_ns = self.worked_ns = 0

@@ -34,9 +34,7 @@ _MOST_PAIRS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One thing that was judged. `found`: what was seen, in a line. Not `judged`: nothing can be said, and it is not
-    sound.
-    """
+    """One verdict. `found`: the observation, in a line. Not `judged`: nothing could be judged, so it is not sound."""
 
     name: str
     sound: bool
@@ -46,7 +44,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One disturbance: what it was, and from when to when, on the monotonic clock."""
+    """One disturbance, with its start and end on the monotonic clock."""
 
     name: str
     began_s: float
@@ -66,7 +64,7 @@ def slope_a_minute(points: Sequence[tuple[float, float]]) -> float:
 
 
 def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample], Sequence[Sample]]:
-    """Split by time, not by number: the broker is looked at less often while it is slow."""
+    """Split samples by time, not by number, because they are rarer while the broker is slow."""
     if not samples:
         return (), (), ()
     begin, end = samples[0].at_s, samples[-1].at_s
@@ -95,10 +93,10 @@ def memory(samples: Sequence[Sample]) -> Verdict:
 
 
 def descriptors(samples: Sequence[Sample], most_logs: int) -> Verdict:
-    """The fewest of the last third, when nobody floods, against those of the middle one.
+    """Compare the fewest descriptors of the last third, without floods, with those of the middle third.
 
-    Files of segments count apart, each once: what was read or written stays open until there are `most_logs`, and a few
-    more: a file is opened before another one is closed, and one that is being synced stays open.
+    Files of segments are counted separately, each once: up to `most_logs` stay open, and a few more, because a file is
+    opened before another is closed, and stays open while it is synced.
     """
     _, middle, last = thirds(samples)
     if not middle or not last:
@@ -122,10 +120,10 @@ def _by_kind(sample: Sample) -> str:
 
 
 def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
-    """No stall over 100 ms but in a turn of `turns`, or while the machine did not run the broker's threads, or where
-    that and the disk took half of it or more.
+    """Require that each stall over 100 ms is in a turn of `turns`, or has an excuse.
 
-    A stall is counted where it ends: it may have begun one look earlier.
+    The excuse is that the machine did not run the broker's threads, or that this and the disk account for half of the
+    stall or more. A stall is counted at its end: it may have begun one sample earlier.
     """
     every = ours = machine = disk = 0
     unexplained: list[str] = []
@@ -192,6 +190,6 @@ def _rss(samples: Sequence[Sample]) -> list[float]:
 
 
 def _waited_part(samples: Sequence[Sample]) -> float:
-    """Return how much of the time the threads had no processor; over 1 if several waited at once."""
+    """Return the share of time that threads waited for a processor; over 1 if several waited at once."""
     took_s = samples[-1].at_s - samples[0].at_s if samples else 0.0
     return (samples[-1].waited_s - samples[0].waited_s) / took_s if took_s else 0.0
