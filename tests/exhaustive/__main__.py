@@ -1,9 +1,10 @@
-"""`python -m tests.exhaustive DEPTH`: every life of a share partition in a small world. Exit code 1 when one
-breaks a promise.
+"""`python -m tests.exhaustive DEPTH`: every life of a share partition in a small world.
 
-`--scope NAME` searches one of the scopes alone. `--minutes M` goes, in each scope, as deep as one process will have
-ended within so many minutes of its own CPU time, DEPTH at most; other scopes are searched beside it. `--write` puts the
-table into docs/evidence/small-scope.md.
+Exit code 1 when one breaks a promise.
+
+`--scope NAME` searches one of the scopes alone. `--minutes M` searches each scope as deep as one process can within
+that much CPU time, at most to DEPTH; other scopes are searched at the same time. `--write` puts the table into
+docs/evidence/small-scope.md.
 """
 
 from __future__ import annotations

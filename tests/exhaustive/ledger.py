@@ -2,16 +2,16 @@
 
 It knows the promises, not the rules: nothing here is taken from the broker. They are:
 
-* a record has one holder; an acknowledgement of what a member has is taken, of what it has not is refused;
-* what was answered as accepted or rejected, or given up and written so, never comes again;
+* a record has one holder; an acknowledgement of a held record is accepted, of any other it is refused;
+* a record confirmed as accepted or rejected, or persisted as given up, is never delivered again;
 * a delivery count goes up by one with each delivery, up to the limit; after a crash it knows less, never more;
 * the start offset goes neither back nor below the persisted one, and passes nothing that is held or awaits a letter;
 * the dead, and they alone, have dead letters, also after a crash;
-* with order by key no record comes while an earlier one of its key may come again;
-* what no lock, delay or earlier record holds back comes with the next fetch of everything, when no write is under way;
-* a record that failed comes no earlier than its time, and the timer is set for the first one;
-* a leader that loads now would know what this one knows, but for locks and what is in memory alone;
-* from each state on, when all ends well, every record that is left comes and everything ends finished.
+* with order by key no record is delivered while an earlier one of its key may be delivered again;
+* if no write is under way, the next fetch delivers every record that no lock, delay or earlier record holds back;
+* a failed record is delivered no earlier than its time, and the timer is set for the first one;
+* a leader that loads now would know the same as this one, except for locks and what is only in memory;
+* from each state on, if no more fails, every record that is left is delivered, and all end finished.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Held:
 class Ledger:
     """The holders by offset: `held`, and `believed`: the members that think they have it.
 
-    `finished` never comes again. `given_up` neither, while the leader lives; a crash takes back what no write made
-    durable. `attempts` is what the leader of today has handed out; its predecessors' `attempts_before` it may not know.
-    `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are those of the finished and
-    given up ones that a member rejected or that failed too often (`may_be_dead`: whatever the answer), `buried` those
-    whose dead letters are done with, one way or another. `may_have_been` finished or dead before a crash. `waiting`
-    come no earlier than at that time; the state write that says so is beside it, 0: it is durable.
+    Records in `finished` are never delivered again; those in `given_up` neither, while the leader lives: a crash undoes
+    what no write made durable. `attempts` are the present leader's deliveries; it may not know its predecessors'
+    `attempts_before`. `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are those of
+    the finished and given up ones that a member rejected or that failed too often (`may_be_dead`: whatever the answer),
+    `buried` those whose dead letters are done with, one way or another. `may_have_been` finished or dead before a
+    crash. `waiting` come no earlier than at that time; the state write that says so is beside it, 0: it is durable.
     """
 
     limit: int
@@ -70,7 +70,7 @@ class Ledger:
     waiting: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def handed_out(self, member: int, ranges: list[AcquiredRange], now_ms: int, deadline_ms: int) -> None:
-        """Record an answered fetch. Broken if a record should not have come, or not so often."""
+        """Record an answered fetch. Raise Broken if a record should not have been delivered, or not as often."""
         for first, last, count in ranges:
             for offset in range(first, last + 1):
                 if offset in self.held:
@@ -88,9 +88,9 @@ class Ledger:
                 self.believed.setdefault(offset, set()).add(member)
 
     def is_over(self, offset: int, pending: Collection[int]) -> bool:
-        """Return whether the record must not come again, by the answers before the last crash and since.
+        """Return True if the record must not be delivered again, by the answers before and since the last crash.
 
-        The content of `pending` state writes is not known yet.
+        The outcome of `pending` state writes is not known yet.
         """
         if offset in self.finished or offset in self.may_have_been:
             return True

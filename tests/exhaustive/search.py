@@ -130,7 +130,7 @@ def lived(scope: Scope, life: Life) -> World:
 
 
 def work_off(world: World) -> None:
-    """Let all end well: each remaining record must come, and the start offset reach the log end."""
+    """Let everything succeed: each remaining record must be delivered, and the start offset reach the log end."""
     ledger = world.ledger
     due = set(range(world.scope.log_end)) - ledger.finished - set(ledger.given_up)
     due -= ledger.may_be_finished | ledger.may_be_dead

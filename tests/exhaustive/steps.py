@@ -84,7 +84,7 @@ def is_possible(step: Step, world: World) -> bool:
 
 
 def _is_known(world: World) -> bool:
-    """Return whether the first member has been seen: until then it stands for all members."""
+    """Return True if the first member has been seen: until then it stands for all members."""
     return bool(world.ledger.believed) or world.core.end_offset > 0
 
 

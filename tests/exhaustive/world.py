@@ -41,7 +41,7 @@ LONGEST_MS: Final = 1_000
 
 
 class World:
-    """Begins with an empty state, loaded. `perform` raises Broken when a promise is not kept."""
+    """A world that begins with an empty, loaded state. `perform` raises Broken for a broken promise."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -118,7 +118,7 @@ class World:
     # -- steps
 
     def perform(self, step: Step, *, check: bool = True) -> None:
-        """Do it, notify the observer, and look whether all is well; without `check` at what was answered alone."""
+        """Take a step, notify the observer, and check everything; without `check` only the answers."""
         start = self.core.start_offset
         match step:
             case Fetch():
@@ -194,7 +194,7 @@ class World:
         return not key or all(at in ledger.finished for at in range(offset) if keys[at] == key)
 
     def _dated(self, spans: list[Span]) -> list[DatedRange]:
-        """Return what the shell finds of times to come in what is read."""
+        """Return the dated records that the shell finds in a read."""
         offsets = [at for span in spans for at in range(span.base_offset, span.last_offset + 1)]
         dates = self.scope.dates
         return [
@@ -341,7 +341,7 @@ class World:
             self._check_persisted()
 
     def _check_waiting(self) -> None:
-        """The timer is set for the first record whose time comes, as far as it was read."""
+        """Check that the timer is set for the first waiting record that was read."""
         read = [row for row in self.core.snapshot() if row.not_before_ms is not None] if self.scope.dates else []
         new = sum(row.last_offset - row.first_offset + 1 for row in read if not row.delivery_count)
         if new > self.scope.window // 2:
@@ -368,7 +368,7 @@ class World:
             raise Broken(f"offset {offset} is {state.name}, but {holder}")
 
     def _check_persisted(self) -> None:
-        """A leader that loads now knows what this one knows, locks apart."""
+        """Check that a leader that loads now knows the same as this one, except for locks."""
         state = self.shard.state_of(self.key)
         assert state is not None
         persisted = {

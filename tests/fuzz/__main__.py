@@ -1,8 +1,8 @@
 """`python -m tests.fuzz FRAMES`: bent requests of every RPC against a broker in memory. Exit code 1 when one does harm.
 
-`--process`: against a broker process, with sockets; `--stalling`: one whose loop is held now and then, which has to be
-noticed. `--world N`: one world once more. `--frame HEX`: one frame, its
-size included, sent to a new broker that has topics, groups and members; prints what came of it.
+`--process`: against a broker process, with sockets; `--stalling`: with stalls of its loop, which must be noticed.
+`--world N`: repeat one world. `--frame HEX`: send one frame, its size included, to a new broker that has topics, groups
+and members, and print the outcome.
 """
 
 from __future__ import annotations

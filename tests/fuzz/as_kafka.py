@@ -1,6 +1,6 @@
 """UNKNOWN_SERVER_ERROR as a deliberate answer, where Apache Kafka gives it, so that all others count as bugs.
 
-Each has a place in the product that says so; a bug of the broker is logged as well, which none of these is.
+Each has a place in the product that answers so, without a line in the log, which a bug would cause.
 """
 
 from __future__ import annotations

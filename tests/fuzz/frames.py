@@ -53,7 +53,7 @@ _ON_TOPICS: Final = (
 
 
 def _takes_away_what_all_share(api: ApiKey, body: bytes) -> bool:
-    """Return whether the request is about an internal topic.
+    """Return True if the request concerns an internal topic.
 
     A client with all rights may delete these, and with them the neighbour's state.
     """

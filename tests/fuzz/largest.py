@@ -1,10 +1,10 @@
-"""The largest requests there may be, of every RPC with an array, and how long the longest turn of each holds the loop.
+"""The largest possible requests of every RPC with an array, and the longest turn of the loop that each causes.
 
     python -m tests.fuzz.largest [--part N] [--over MS] [API ...]
 
 prints CPU, in ms, of the longest turn of each, without an authorizer and with one that allows or denies everything. A
-request has one array that is as long as `broker/dispatch/element_limits.py` lets it be (`--part`: an
-Nth of that), with one element in each array around it and in it, and none in the others.
+request has one array of the length that `broker/dispatch/element_limits.py` allows (`--part`: an Nth of that), one
+element in each array around it and within it, and none in the others.
 """
 
 from __future__ import annotations

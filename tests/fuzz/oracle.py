@@ -147,7 +147,7 @@ class Log(logging.Handler):
 
 @contextmanager
 def log_of_broker() -> Iterator[Log]:
-    """Collect only here what the broker in this process logs during the block."""
+    """Collect the log of the broker in this process during the block, and write it nowhere else."""
     log, logger = Log(), logging.getLogger("shareq")
     before = logger.propagate, logger.level
     logger.addHandler(log)

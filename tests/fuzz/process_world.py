@@ -1,8 +1,8 @@
 """A broker process with sockets under the same frames, and a neighbour on a connection of its own that is served.
 
-Nothing is replayed here: ids come from the broker's own chance, and time passes. Besides the answers it is judged by
-what the process has logged, by its memory, by the CPU that its loop's thread took for each frame, and by its own
-meter of stalls, read as a soak reads it, with a soak's excuses: no processor, and the disk.
+Runs cannot be replayed: the broker chooses ids at random, and time is real. Besides the answers, the judgement uses the
+process's log, its memory, the CPU time of its loop's thread for each frame, and its own count of stalls, with a soak's
+excuses: no processor, and the disk.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
 
 
 class ProcessWorld:
-    """`run` once; raises Defect. What came of the frames is in `counts`, what is to say of stalls in `stalls`.
+    """The world of a process. Call `run` once; it raises Defect.
 
-    `fault`: one of a soak's, planted in the broker.
+    `counts` has the outcomes of frames, `stalls` a text about stalls. `fault`: one of a soak's, planted in the broker.
     """
 
     def __init__(self, seed: int, frames: int, fault: Fault | None = None) -> None:

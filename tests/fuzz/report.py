@@ -20,7 +20,10 @@ COLUMNS: Final = (
 
 
 def table(counts: Mapping[tuple[str, bool, Outcome], int]) -> str:
-    """Return a row for each RPC, in Markdown. "Not bent" counts those of the column before that were sent unmutated."""
+    """Return a row for each RPC, in Markdown.
+
+    "Not bent" counts the frames of the previous column that were not mutated.
+    """
     heads = [head for head, _ in COLUMNS]
     heads.insert(2, "of these not bent")
     lines = ["| RPC | " + " | ".join(heads) + " |", "| --- |" + " ---: |" * len(heads)]

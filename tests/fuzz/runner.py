@@ -1,4 +1,4 @@
-"""Running worlds: one in this process, or many over several; what came of each as a value."""
+"""Running worlds: one in this process, or many over several; each outcome is a value."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A part of the survey of largest requests: thousands of elements of every RPC that has arrays, some in each turn.
 
-What a turn does is counted, in calls of Python functions, the same on every machine, and the turns taken. A handler
-that does a whole array at once, fifteen calls for each element, is over the bound at this size.
+The test counts turns, and each turn's calls of Python functions, which are the same on every machine. A handler that
+handled a whole array at once, with fifteen calls for each element, would exceed the bound at this size.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ def deepest() -> dict[ApiKey, tuple[int, largest.Path]]:
 
 @dataclass(frozen=True)
 class Long:
-    """A request with so many elements in one array, and the calls that one turn of it may make: a third more than it
-    does. Done in one turn, what is done for each element would be over that.
+    """A request with so many elements in one array, and a bound on the calls in one of its turns.
+
+    The bound is a third above the actual number; all elements in one turn would exceed it.
     """
 
     api: ApiKey

@@ -1,5 +1,6 @@
-"""The fuzzer must be able to fail: each planted fault is noticed, for the right reason, by a world that is known to
-meet it, or by one of the next where a change has made that one another.
+"""The fuzzer must be able to fail: a known world notices each planted fault, for the right reason.
+
+If a change has altered that world, one of the next ones notices it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m tests.simulation SEEDS`: many seeds over all cores. Exit code 1 when one of them fails.
 
-SEEDS from 0 on, and a tenth as many each from where those with dead letters, with redrives, with pauses and with dates
-begin. With `--from` SEEDS from there on, and no others.
+Runs SEEDS seeds from 0 on, and a tenth as many of each of the later kinds: dead letters, redrives, pauses, dates. With
+`--from`, runs SEEDS seeds from that number on, and no others.
 """
 
 from __future__ import annotations

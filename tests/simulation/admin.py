@@ -207,7 +207,7 @@ class Administrator:
             self._close(operation)
 
     def look(self) -> None:
-        """Find out, when nothing is in progress, how the open operations ended, from the broker's state.
+        """Determine from the broker's idle state how the open operations ended.
 
         Some of it is only known after the next start.
         """

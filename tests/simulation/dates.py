@@ -1,8 +1,8 @@
-"""Seeds in which records have times of their own, and members give some back with a time: `shareq.delay.enable`.
+"""Seeds with dated records, and members that release some with a delay: `shareq.delay.enable`.
 
-Producers know each record's time, members the time that they gave. No record comes before its time by the broker's wall
-clock, which is set at starts; none waits when it is over, and no more than half of a window. What has a time too far
-ahead, or none, is handed to nobody, and has a letter in the end. Nothing else changes what is due.
+Producers know each record's time, members the delays that they set. No record is delivered before its time by the
+broker's wall clock, which is set at starts; none waits longer, and no more than half of a window waits. A record with
+an invalid time, or one too far ahead, is delivered to nobody, and has a letter in the end.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Dates:
     # -- given back with a time
 
     def later_for(self, released: list[Place]) -> dict[Place, int]:
-        """Return the times, in milliseconds from now, with which a member gives some of these back."""
+        """Return the delays in milliseconds with which a member releases some of these."""
         if not self.on:
             return {}
         return {place: self._rng.choice(_LATER_MS) for place in released if self._rng.random() < 0.8}
@@ -109,7 +109,7 @@ class Dates:
     # -- what must hold
 
     def on_delivered(self, group: Group, place: Place, count: int, value: bytes | None) -> None:
-        """A member is handed a record."""
+        """Note that a record is delivered to a member."""
         if not self.on or value is None:
             return
         if value in self._world.topics.records.refused:
@@ -139,7 +139,7 @@ class Dates:
             raise InvariantBroken(f"slot {index}: {new} records wait that never came, more than {half}")
 
     def stays_behind(self, core: SharePartition, place: Place) -> bool:
-        """Return True if the next record has to wait, and there is no room for it to do so."""
+        """Return True if the next record would have to wait, but there is no room for that."""
         if not self.on or core.delayed_records < core.settings.partition_max_record_locks // 2:
             return False
         self._world.seen["dated records that stay behind the window"] += 1

@@ -1,5 +1,4 @@
-"""Dead letters in a seed's world (KIP-1191): the letters that must be in the queues at the end, and those that must
-not.
+"""Dead letters in a seed's world (KIP-1191): which letters must be in the queues at the end, and which must not.
 
 A group has a queue of its own, and mostly keeps its dead records (`shareq.dlq.keep`). Then each record whose REJECT was
 answered, or that reached the delivery limit, has a letter in the end, whatever crashed and failed. A letter of a record
@@ -44,7 +43,7 @@ class Deaths:
         self.rejected: dict[Place, tuple[GroupLedger, int]] = {}  # an answered REJECT, by the state it was about
 
     def on_delivered(self, place: Place, count: int) -> None:
-        """Record a delivery, the `count`-th as far as known."""
+        """Note a delivery, the `count`-th as far as is known."""
         if count >= _LEAST_LIMIT:
             self.may_be_dead.add(place)
 
@@ -106,7 +105,7 @@ class Queues:
         self._set(name, key, value)
 
     def finish(self) -> None:
-        """End the faults and retry what waits."""
+        """End the faults, and retry the letters that wait."""
         if not self.on:
             return
         world = self._world

@@ -104,7 +104,7 @@ class Group:
         return min(self.lock_ms, self._lock_before_ms) if now_ms == self._lock_changed_at else self.lock_ms
 
     def deleted(self) -> None:
-        """Handle the group's deletion: the next one of the name knows nothing."""
+        """Handle the group's deletion: the next group of its name starts afresh."""
         self.world.seen.update(self.ledger.seen)
         before = self.ledger
         self.ledger = GroupLedger(self.world.topics.records, earliest=before.earliest, limit=before.limit)

@@ -396,7 +396,7 @@ class GroupLedger:
         ]
 
     def written(self, slot: int, log_start: int) -> list[tuple[int, bytes]]:
-        """Return the offsets and values that the group comes to, whatever becomes of them, ascending."""
+        """Return the offsets and values that the group may get, regardless of their outcome, ascending."""
         begin = self.begins.get(slot)
         if begin is not None and begin.due is not None:
             first = begin.due

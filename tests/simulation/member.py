@@ -393,7 +393,7 @@ class Member:
         self.held, self.session_epoch = [], 0
 
     def drain_once(self) -> bool:
-        """Accept all available records; return whether there were any."""
+        """Accept all available records. Return True if there were any."""
         self.heartbeats.send()
         self.world.settle()
         before = self.group.ledger.seen["deliveries"]

@@ -1,4 +1,4 @@
-"""The seeds that notice a planted fault; as a program, the search for others if no known seed notices it any more.
+"""The seeds that notice a planted fault; as a program, the search for new ones when no known seed notices it any more.
 
 `python -m tests.simulation.noticing [FAULT]...` prints the rows of `known_seeds.py` that have to change.
 """
@@ -127,7 +127,7 @@ def first_of(fault: Fault) -> int:
 
 
 def search(fault: Fault) -> Iterator[int]:
-    """Seeds that notice the fault: those that are known first, then from 0 on."""
+    """Yield the seeds that notice the fault: the known ones first, then from 0 on."""
     known = KNOWN.get(fault.__name__, ())
     first = first_of(fault)
     others = (seed for seed in range(first, first + SEARCHED) if seed not in known and is_about(fault, seed))
@@ -137,7 +137,9 @@ def search(fault: Fault) -> Iterator[int]:
 
 
 def row_of(name: str) -> tuple[int, ...]:
-    """The seeds for a fault's row: its own where one of them notices the fault, else as many as are kept of others."""
+    """Return the seeds for a fault's row: its own if one of them notices the fault, otherwise as many new ones as are
+    kept.
+    """
     fault = next(fault for fault in FAULTS if fault.__name__ == name)
     known = KNOWN.get(name, ())
     if known and first_to_notice(fault, known):

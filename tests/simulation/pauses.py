@@ -1,7 +1,7 @@
-"""Seeds in which share groups are paused and resumed (`shareq.paused`): nothing is handed out during a pause.
+"""Seeds in which share groups are paused and resumed (`shareq.paused`): nothing is delivered during a pause.
 
-Which groups are paused is known from what was answered. Looking inside, the broker counts no delivery of a paused
-group. When time has passed, no fetch of a resumed one waits for what is there (`waits.py`). Nothing is lost in the end.
+The broker's answers show which groups are paused. The broker must count no delivery for a paused group. After a
+resumption, and some time, no fetch waits for available records (`waits.py`). Nothing is lost in the end.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class PauseLedger:
     delivered: dict[SharePartitionKey, int] = field(default_factory=dict)  # before the pause, by this broker
 
     def on_asked(self) -> None:
-        """The pause is to begin or to end: either may be true until there is an answer."""
+        """Note a request to pause or resume: either may be true until the answer."""
         self.asked += 1
         self.sure = False
 
     def on_answered(self, paused: bool, delivered: dict[SharePartitionKey, int]) -> None:
-        """It did. `delivered`: what the broker has counted of the group until now."""
+        """Note the answer. `delivered` is what the broker has counted for the group so far."""
         self.paused, self.sure, self.delivered = paused, True, delivered
 
     def on_seen(self, group: Group, paused: bool, delivered: dict[SharePartitionKey, int]) -> None:
@@ -51,7 +51,7 @@ class PauseLedger:
         self.paused, self.delivered = paused, delivered
 
     def mark(self) -> int | None:
-        """Return the mark of a fetch that is sent now; None while the group may be handed something out."""
+        """Return the mark of a fetch that is sent now; None if the group may get records."""
         return self.asked if self.paused and self.sure else None
 
     def on_answer(self, group: Group, mark: int | None, answer: ShareFetchResponse) -> None:
@@ -64,7 +64,7 @@ class PauseLedger:
             raise InvariantBroken(f"{group.id} was handed out records, and was paused before they were asked for")
 
     def look(self, group: Group) -> None:
-        """Check during a pause that nothing was handed out since it began."""
+        """Check during a pause that nothing was delivered since its begin."""
         if not self.paused:
             return
         for key, count in delivered_by(group).items():
@@ -75,7 +75,7 @@ class PauseLedger:
 
 
 def delivered_by(group: Group) -> dict[SharePartitionKey, int]:
-    """Return how many records this broker has handed out to the group."""
+    """Return how many records of each share partition this broker has delivered to the group."""
     counted = group.world.services.share.partitions.counters.partitions
     return {key: each.deliveries for key, each in counted.items() if key.group_id == group.id}
 
@@ -93,7 +93,7 @@ class Pauses:
         rng.choice(self._world.groups).pause(paused=rng.random() < 0.6)
 
     def end(self) -> None:
-        """Resume all of them."""
+        """Resume all groups."""
         for group in self._world.groups:
             if group.pauses.paused or not group.pauses.sure:
                 group.pause(paused=False)

@@ -1,4 +1,4 @@
-"""Faults to plant in what coordinators append and refuse; see `planted`."""
+"""Faults to plant in the records that coordinators append, and in their refusals; see `planted`."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def dates_are_not_heeded() -> AbstractContextManager[object]:
 
 
 def dates_are_read_by_the_first_leader_alone() -> AbstractContextManager[object]:
-    """Plant that a load takes what is in its state as known: its records are available, whatever their headers say."""
+    """Plant that a load trusts the state alone: its records are available, whatever their headers say."""
     original = SharePartitionManager.dated
     known: WeakKeyDictionary[SharePartition, int] = WeakKeyDictionary()
 

@@ -54,7 +54,7 @@ def last_lock_that_runs_out_has_no_letter() -> AbstractContextManager[object]:
 
 @in_place_of(StateChange, "commit")
 def accepted_records_have_letters(original: Function, self: StateChange, window: Any) -> Any:
-    """All of what a request names, when one of it is rejected."""
+    """Plant that all records named by a request get letters if one of them is rejected."""
     if self.dead and self.state_batches:
         last = self.state_batches[-1].last_offset
         self.dead = [self.dead[0]._replace(first_offset=self.state_batches[0].first_offset, last_offset=last)]

@@ -1,4 +1,4 @@
-"""Faults to plant in what is deleted or expires beside jobs: topics, offsets, groups, records; see `planted`."""
+"""Faults to plant in deletions and expiries that jobs meet: of topics, offsets, groups, records; see `planted`."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def offsets_of_transactions_lack_their_topics_ids() -> AbstractContextManager[ob
 
 
 def offsets_are_committed_in_topics_that_went_meanwhile() -> AbstractContextManager[object]:
-    """Once found: the topic goes while they wait to become part of their transaction."""
+    """Plant a fault that once existed: the topic is deleted while offsets wait to become part of their transaction."""
     return replaced((PreparedCommit, "leave_out", lambda _self, _topic_ids: None))
 
 
 def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:
-    """Offsets are committed and fetched for whatever topic has the name now."""
+    """Plant that offsets are committed and fetched for any topic that has the name now."""
     original, names = GroupOffsetsService._topic, dict[bytes, str]()
 
     def topic(self: Any, name_or_id: str | bytes) -> TopicImage | None:
@@ -145,7 +145,7 @@ def aborted_transactions_that_begin_below_the_start_are_forgotten(
 def what_is_deleted_can_be_read(
     original: Function, self: FetchRead, partition: Any, log: PartitionLog, limits: Any
 ) -> None:
-    """Let it be read as long as its segment is there."""
+    """Let deleted records be read as long as their segment exists."""
     start, log.log_start_offset = log.log_start_offset, 0
     try:
         original(self, partition, log, limits)

@@ -46,7 +46,7 @@ def keys_are_forgotten_between_reads(original: Function, self: KeyOrder, *argume
 
 def a_load_counts_as_known() -> AbstractContextManager[object]:
     class Known(KeyOrder):
-        """Begins behind what is in flight."""
+        """An order that begins behind the records in flight."""
 
         __slots__ = ("_begun",)
 

@@ -56,7 +56,7 @@ def a_round_is_done_when_it_is_announced(
 
 @in_place_of(Redrive, "start")
 def a_start_looks_in_the_first_partition_only(start: Function, self: Redrive) -> None:
-    """Take for new what is under way in later partitions of the queue."""
+    """Plant that letters being sent back from later partitions of the queue count as new."""
     self._searched = self.progress[-1]
     start(self)
 

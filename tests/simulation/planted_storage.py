@@ -1,4 +1,4 @@
-"""Faults to plant in what the broker makes of its files; see `planted`. Seeds about storage meet them."""
+"""Faults to plant in the broker's handling of its files; see `planted`. Seeds about storage meet them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,10 @@ def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[objec
 
 
 def replaced_segments_come_back() -> AbstractContextManager[object]:
-    """And the cleaner does not see by their ends that they should be gone: that alone keeps most of the harm away."""
+    """Bring replaced segments back, and let the cleaner miss that their ends show them to be old.
+
+    That check alone prevents most of the harm.
+    """
     original, go_through = swap.finish, CleaningPass._go_through
     finish = partial(original, sync=False)
 

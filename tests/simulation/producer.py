@@ -60,7 +60,7 @@ class Producer:
             self._send(batch)
 
     def finish(self) -> None:
-        """Send again what was never answered."""
+        """Repeat the batches that were never answered."""
         for batch in list(self.unanswered.values()):
             if not batch.under_way:
                 self._send(batch)

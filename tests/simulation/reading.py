@@ -34,7 +34,7 @@ def contents(log: PartitionLog, skip: Callable[[int, ErrorCode], int] | None = N
 
 
 def _read(log: PartitionLog, offset: int) -> ReadResult | ErrorCode:
-    """Read as the broker does, but wait for the disk: the loop stands still."""
+    """Read as the broker does, but wait for the disk, with the loop stopped."""
     read = log.read(offset, 1 << 20, upto=log.high_watermark)
     if not isinstance(read, BeingRead):
         return read

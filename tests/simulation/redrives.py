@@ -1,9 +1,9 @@
-"""Redrives in a seed's world: begun, cancelled, cut off by crashes; what they have sent back is judged at the end.
+"""Redrives in a seed's world: begun, cancelled, interrupted; the letters that they sent back are judged at the end.
 
-There is a queue of letters that clients write, whose records go back to a topic of their own, and there are the groups'
-queues, whose letters go to the topics of their groups. Whatever crashes and fails: a letter goes back with one of the
-redrives that are meant to take it, and once with each that is to send letters again; and what a redrive says of itself
-is what it has done.
+One queue has letters that clients write, whose records are sent back to a topic of their own. The groups' queues have
+letters that are sent back to the groups' topics. Despite all crashes and failures, each letter is sent back by one of
+the redrives meant for it, and once by each redrive with `again`; and each redrive's description agrees with what it
+did.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def is_about_redrives(seed: int) -> bool:
 
 @dataclass
 class Known:
-    """A redrive as the client that began it knows it. `error`: None while there was no answer."""
+    """A redrive as the client that began it knows it. `error` is None until there is an answer."""
 
     request: StartRedriveRequest
     error: ErrorCode | None = None
@@ -82,18 +82,18 @@ class Redrives:
         self.known: dict[str, Known] = {}
 
     def begin(self) -> None:
-        """Create the queue, and the topic that its records go back to."""
+        """Create the queue, and the topic to which its records are sent back."""
         if self.on:
             for topic in (QUEUE, BACK):
                 self._world.folder.metadata.create_topic(NewTopic(topic, PARTITIONS, {}))
 
     def act(self) -> None:
-        """A letter more, a redrive more, one less, one that is looked at, one that a crash cuts off."""
+        """Write a letter, or begin, cancel, describe or interrupt a redrive."""
         steps = (self._bury, self._start, self._cancel, self._describe, self._die_in_the_middle, self._let_it_work)
         self._rng.choices(steps, (4, 4, 3, 1, 4, 2))[0]()
 
     def finish(self) -> None:
-        """No more trouble: all of them come to their ends."""
+        """End the faults, and let all redrives end."""
         for _ in range(20):
             if not any(self._report(name).state == RUNNING for name in self.known):
                 return
@@ -104,7 +104,7 @@ class Redrives:
     # -- steps
 
     def _bury(self) -> None:
-        """Clients write letters, as those of a broker: some of a topic that does not exist."""
+        """Write letters as a client, in a broker's form; some name a topic that does not exist."""
         world, rng = self._world, self._rng
         letters = [
             RecordData(None, b"letter %d" % rng.getrandbits(60), _headers(rng)) for _ in range(rng.choice((1, 4, 12)))
@@ -165,7 +165,7 @@ class Redrives:
         return request
 
     def _cancel(self) -> None:
-        """The answer is for good."""
+        """Cancel a redrive. The answer is final."""
         names = [name for name, known in self.known.items() if not known.ended]
         if not names:
             return
@@ -204,7 +204,7 @@ class Redrives:
     # -- what they say of themselves
 
     def _report(self, name: str) -> DescribedRedrive:
-        """Return its description when nothing is under way; without a state while it cannot be looked up."""
+        """Return the redrive's description while nothing is under way; without a state if it cannot be read."""
         world = self._world
         pending = world.call("describe_redrives", DescribeRedrivesRequest([name]), 0, world.connect())
         world.settle()
@@ -298,7 +298,7 @@ class Redrives:
         self._world.seen["letters that went back"] += len(sent)
 
     def _check_letters(self, name: str, row: DescribedRedrive) -> None:
-        """Check that letters looked at went back if they were meant, with their content; no others did."""
+        """Check that the examined letters were sent back, with their content, if they were meant, and no others."""
         known, sent = self.known[name], dict(self._sent_records(name))
         queue = self._logs(known.request.queue)
         looked_at = {each.partition: range(self._first(known), each.next_offset) for each in row.partitions}
@@ -326,7 +326,7 @@ class Redrives:
             raise InvariantBroken(f"{wanted.name} has sent {sent[at].value!r} back for {letter.value!r} at {at}")
 
     def _first(self, known: Known) -> int:
-        """The first offset of the queue that is looked at, in each of its partitions."""
+        """Return the first offset of the queue that a redrive examines, in each of its partitions."""
         return max(known.request.first_offset, 0)
 
 

@@ -1,5 +1,6 @@
-"""Faults that the broker once had, planted again: their seeds change with every change of the simulation, they must not
-come back. See `planted`.
+"""Faults that the broker once had, planted to prove that they would be noticed again. See `planted`.
+
+Their seeds change with every change of the simulation.
 """
 
 from __future__ import annotations

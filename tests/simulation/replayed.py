@@ -1,4 +1,4 @@
-"""Coordinators beside what their logs say."""
+"""Coordinators, beside shards made by a replay of their logs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def replayed(
     serde: RecordSerde,
     new_shard: Callable[[], ShardT],
 ) -> Iterator[tuple[int, ShardT, ShardT]]:
-    """Each partition's number, its live shard, and a new one into which its log was replayed; none of a log that is
-    offline.
+    """Return each partition's number, its live shard, and a new one into which its log was replayed.
+
+    A partition whose log is offline is left out.
     """
     for route in range(partitions.count):
         log = world.folder.logs.get(topic, route)
@@ -43,7 +44,7 @@ def replayed(
 
 
 def replayed_groups(world: World) -> list[ReplayedGroups]:
-    """The same of the group coordinator, for an audit of a part of it: all groups are in one log."""
+    """Return the group coordinator's shards likewise, for audits of single kinds of groups: one log has all kinds."""
     broker = world.broker
     settings = group_coordinator_settings(broker.services.started_with)
 

@@ -1,4 +1,4 @@
-"""Running seeds: one at a time in this process, or many over several; what came of each as a value."""
+"""Running seeds: one at a time in this process, or many over several; each outcome is a value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Outcome:
     seen: Counter[str] = field(default_factory=Counter)
 
     def reported(self) -> str:
-        """Return a report for people who want to know what happened."""
+        """Return a report for readers."""
         return "\n".join((f"seed {self.seed}: {self.failure}", *self.tail))
 
 
@@ -44,7 +44,7 @@ def quiet() -> Iterator[None]:
 
 
 def run_seed(seed: int, steps: int = STEPS) -> Outcome:
-    """Live through one seed. Whatever the broker lets escape is a failure, too."""
+    """Run one seed. Any exception that leaves the broker is a failure, too."""
     world: World | None = None
     with quiet():
         try:
@@ -59,7 +59,7 @@ def run_seed(seed: int, steps: int = STEPS) -> Outcome:
 
 
 def shortest(seed: int) -> Outcome:
-    """The seed with the fewest steps before its drain that still fails, if there is such a number."""
+    """Return the outcome with the fewest steps before its drain that still fails, if there is such a number."""
     for steps in range(1, STEPS + 1):
         outcome = run_seed(seed, steps)
         if outcome.failure:
@@ -68,7 +68,7 @@ def shortest(seed: int) -> Outcome:
 
 
 def run_seeds(seeds: Iterable[int], jobs: int) -> Iterator[Outcome]:
-    """Every seed's outcome, in no order, as they come."""
+    """Yield every seed's outcome, as they arrive, in no order."""
     rest = iter(seeds)
     chunks = iter(lambda: list(islice(rest, CHUNK)), [])
     with ProcessPoolExecutor(jobs) as pool:

@@ -32,9 +32,9 @@ def first_settings(rng: Random, *, synced: bool) -> dict[str, str]:
 
 
 def disk_settings(seed: int) -> dict[str, str]:
-    """Return the disk's settings: in one of eight worlds a full disk refuses records and there is a reserve.
+    """Return the disk's settings: in one of eight worlds a full disk refuses records, and there is a reserve.
 
-    Writes just fail in the others.
+    In the others writes simply fail.
     """
     guarded = seed % 8 == 7
     return {

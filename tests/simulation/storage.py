@@ -1,8 +1,8 @@
-"""Seeds about storage: slow syncs, disks that damage what they have, and what must still be there after it.
+"""Seeds about storage: slow syncs, disks that damage their data, and the data that must survive.
 
-Damage hits the synced part of data logs: bits flip, pages are zeroed or cannot be read any more, files are cut or gone.
-Whatever was answered and not hit stays, and what was hit is returned as CORRUPT_MESSAGE or is what it was. Nothing else
-takes the place of it, and offsets that were answered are not used again.
+Damage hits the synced part of data logs: bits flip, pages are zeroed or unreadable, files are cut or removed. Confirmed
+data that was not hit stays; reads of data that was hit return CORRUPT_MESSAGE, or the original. Nothing else takes its
+place, and confirmed offsets are not used again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Batch = tuple[int, int, int, int]  # position, end (exclusive), first and last o
 
 
 class SeedIsOver(Exception):
-    """The end of a seed after which nothing is left to go on with: it has been judged."""
+    """The end of a seed that cannot continue, because it has been judged."""
 
 
 class Promise(Enum):
@@ -52,7 +52,7 @@ def is_about_storage(seed: int) -> bool:
 
 
 def promise_of(seed: int) -> Promise:
-    """One in three of them loses power where not everything was synced: it ends with that."""
+    """Return a seed's promise. One seed in three loses power without having synced everything, and ends with that."""
     if not is_about_storage(seed) or seed // STORAGE_AMONG % 3:
         return Promise.ALL
     return Promise.NOTHING if seed // STORAGE_AMONG % 2 else Promise.WHAT_WAS_SYNCED
@@ -108,7 +108,7 @@ class Storage:
         self._strike(self.synced(), ("flip", "zero", "eio"))
 
     def synced(self) -> dict[str, int]:
-        """Return how much of each file is on stable storage now."""
+        """Return the size of each file's part that is on stable storage."""
         inodes = self._world.fs.inodes() if self.on else {}
         return {path: inode.durable_size for path, inode in inodes.items() if path.endswith(".log")}
 
@@ -142,8 +142,8 @@ class Storage:
     def _is_promised(self, slot: Slot) -> bool:
         """Return True if a start will know that everything answered was synced.
 
-        The manifest is synced within a second: what is damaged before that and meets a loss of power cannot be
-        distinguished from a write that was cut off.
+        The manifest is synced within a second: damage before that, together with a power loss, cannot be distinguished
+        from an incomplete write.
         """
         inode = self._world.fs.inodes().get(f"data/{MANIFEST_FILE}")
         loses_power = self._world.model is CrashModel.POWER_LOSS
@@ -167,9 +167,7 @@ class Storage:
         return [path for path in self._world.fs.paths() if path.startswith(folder) and path.endswith(".log")]
 
     def _batches(self, path: str, synced: int) -> list[Batch]:
-        """Return the batches, also those written and not synced, unless a loss of power may have
-        made anything of them.
-        """
+        """Return the batches, also written ones that were not synced, unless a power loss may have changed them."""
         content = bytes(self._world.fs.content(path))
         if self._world.model is CrashModel.POWER_LOSS:
             content = content[:synced]
@@ -231,7 +229,7 @@ class Storage:
         return after
 
     def end_after_power_loss(self) -> None:
-        """The broker has started. What its logs hold is what was sent to them, wherever they end; all else is gone."""
+        """Check the logs after a start: they have what was sent to them, up to their ends, and nothing else."""
         world = self._world
         world.fs.crash_at = None  # reading may write: an index that it had to make again
         world.topics.adopt()
@@ -251,8 +249,9 @@ class Storage:
         return unreadable[1]
 
     def check_end(self, slot: Slot, log: PartitionLog) -> None:
-        """Offsets that were answered are not used again. Where everything is synced before it is answered, the manifest
-        says so.
+        """Check that confirmed offsets are not used again.
+
+        If everything is synced before it is confirmed, the manifest has them.
         """
         last = self._last_answered(slot)
         if self.on and last >= 0 and self._world.syncs_every_append and not self._world.faults.happened:

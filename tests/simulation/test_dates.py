@@ -1,4 +1,4 @@
-"""Fixed seeds in which records have times of their own; `make sim SEEDS=n` runs n / 10 of them, too."""
+"""Fixed seeds with dated records; `make sim SEEDS=n` runs n / 10 of them, too."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def a_ledger(committed: int = NO_OFFSET) -> OffsetLedger:
 
 
 def asked_to_commit(ledger: OffsetLedger, offset: int) -> Attempt:
-    """A transaction with that offset; what became of the request to commit it is not known."""
+    """Return a transaction with that offset, whose commit was requested with an unknown outcome."""
     attempt = ledger.begin(1, ("id", 0, 0))
     attempt.offsets[SLOT] = offset
     ledger.on_offsets_sent(attempt)

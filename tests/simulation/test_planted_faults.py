@@ -1,5 +1,6 @@
-"""The simulation must be able to fail: each planted fault is noticed by a seed that is known to meet it, for the
-right reason. Nothing is searched for here; `python -m tests.simulation.noticing` does that.
+"""The simulation must be able to fail: a known seed notices each planted fault, for the right reason.
+
+Nothing is searched for here; `python -m tests.simulation.noticing` does that.
 """
 
 from __future__ import annotations

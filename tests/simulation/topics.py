@@ -32,7 +32,7 @@ class Slot:
 
 
 class Topics:
-    """The topics there are, as far as they were answered, and what was put into them."""
+    """The existing topics, as far as the answers show, and the records put into them."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -53,7 +53,7 @@ class Topics:
         return self._known.get(slot.topic, (b"", 0))[0] == slot.topic_id
 
     def of(self, name: str) -> list[Slot]:
-        """The partitions of an existing topic; none when there is no such topic."""
+        """Return the partitions of a topic, none if it does not exist."""
         return [slot for slot in self.live if slot.topic == name]
 
     def at(self, name: str, partition: int) -> Slot | None:
@@ -71,7 +71,7 @@ class Topics:
             self._world.seen["topics created"] += 1
 
     def grow(self, name: str) -> None:
-        """Add a partition; do nothing while there is no such topic."""
+        """Add a partition, if the topic exists."""
         if name not in self._known:
             return
         count = self._known[name][1] + 1
@@ -111,7 +111,7 @@ class Topics:
         return True
 
     def adopt(self) -> None:
-        """Take over what the metadata says; it must be what was answered."""
+        """Adopt the metadata's topics, which must agree with the answers."""
         metadata = self._world.services.metadata
         for name in NAMES:
             image = metadata.topic(name)

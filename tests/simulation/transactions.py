@@ -1,6 +1,6 @@
 """A transactional producer, appended from inside: records, and in the end a marker that commits or aborts them.
 
-What it has decided stays decided, as with a transaction coordinator: a marker that was not answered is written again.
+Its decisions are final, as with a transaction coordinator: a marker without an answer is written again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TransactionalProducer:
         self._life = 0
 
     def act(self) -> None:
-        """Begin, go on with or end the transaction in some slot."""
+        """Begin, continue or end the transaction in some slot."""
         world, rng = self._world, self._world.rng
         slots = [slot for slot in world.fed if slot.index not in self._under_way]
         if not slots:
@@ -46,7 +46,7 @@ class TransactionalProducer:
             self._append_records(slot)
 
     def finish(self) -> None:
-        """End what is open."""
+        """End the open transactions."""
         for index, transaction in list(self._open.items()):
             if self._world.topics.is_live(index) and index not in self._under_way:
                 self._end(self._world.topics.slots[index], transaction)

@@ -1,7 +1,7 @@
-"""Seeds in which records that failed wait: `shareq.redelivery.backoff.*`, beside crashes and a wall clock that is set.
+"""Seeds in which failed records wait: `shareq.redelivery.backoff.*`, with crashes and a wall clock that is set.
 
-Which records wait, and until when, follows here from what clients saw, the settings and the clock; then from looking
-inside: nothing waits longer than it may, what is over is handed out to who waits for it, and what waits is persisted.
+The waits and their ends are derived from the clients' view, the settings and the clock, and compared with the broker:
+no record waits too long, due records are delivered to waiting fetches, and the waits are persisted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_about_waits(seed: int) -> bool:
 
 
 def backoff_of(seed: int) -> RedeliveryBackoff:
-    """The backoff of the seed's groups, for good. The drain is more patient than the longest wait."""
+    """Return the constant backoff of the seed's groups. The drain waits longer than the longest backoff."""
     if not is_about_waits(seed):
         return RedeliveryBackoff()
     rng = Random(f"backoff {seed}")
@@ -60,7 +60,7 @@ def properties_of(backoff: RedeliveryBackoff) -> dict[str, str]:
 
 @dataclass
 class Waits:
-    """The times when records of one group may come again, as far as clients can know."""
+    """The times when failed records of one group may be delivered again, as far as clients can know."""
 
     backoff: RedeliveryBackoff = NO_BACKOFF
     # The delivery count, and when that delivery can have failed at the earliest.
@@ -70,7 +70,7 @@ class Waits:
     checked: int = 0
 
     def on_delivered(self, place: Place, count: int, now_ms: int, lock_ends_ms: int) -> None:
-        """The record is handed out for the `count`-th time; if nothing happens, that fails at `lock_ends_ms`."""
+        """Note the `count`-th delivery of a record; without an acknowledgement it fails at `lock_ends_ms`."""
         before, given = self.failed.get(place), self.given.pop(place, None)
         if given is not None or (before is not None and count == before[0] + 1):
             due = before[1] + self._least(before[0]) if given is None and before is not None else given or 0
@@ -91,12 +91,12 @@ class Waits:
         self.given[place] = until_ms
 
     def forget(self, slot: int | None = None) -> None:
-        """Forget what is known, of the slot or at all."""
+        """Forget the times of a slot, or all."""
         self.failed = {} if slot is None else {place: each for place, each in self.failed.items() if place[0] != slot}
         self.given = {} if slot is None else {place: each for place, each in self.given.items() if place[0] != slot}
 
     def on_lost(self, place: Place) -> None:
-        """It was handed out, and nobody knows when that failed, or with which time it was given back."""
+        """Note a delivery that failed at an unknown time, or was released with an unknown delay."""
         self.failed.pop(place, None)
         self.given.pop(place, None)
 
@@ -113,7 +113,7 @@ class Waits:
 
 
 def check_waits(world: World) -> None:
-    """Check, after time has passed, that nothing waits that is due, or too long; no fetch waits for what is there."""
+    """Check, after some time, that no due record waits, that none waits too long, and that no fetch waits in vain."""
     for group in world.groups:
         for slot in world.topics.live:
             leader = world.services.share.partitions.get(world.key(group, slot))
@@ -132,9 +132,9 @@ def check_waits(world: World) -> None:
 
 
 def _waits_for_records(world: World, leader: SharePartitionLeader, fetch: Parked) -> bool:
-    """Return False for the fetch of a member that let locks run out, and leaves what there is to others.
+    """Return False for the fetch of a member that let locks run out, and so leaves the records to others.
 
-    It was so when the fetch was woken last, and may be over by now: the end of its wait brings it the records.
+    That was so when the fetch last woke, and may have ended: then the fetch gets the records at the end of its wait.
     """
     if isinstance(fetch, ShareFetch) and leader.is_for_others(fetch.member_id, now_ms=0):
         world.seen["fetches that left records to others"] += 1

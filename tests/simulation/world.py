@@ -73,7 +73,7 @@ COLD_AMONG: Final = 5
 
 
 def is_about_jobs(seed: int) -> bool:
-    """One seed in five is about consumer groups and transactions, the others about share groups."""
+    """Return True for seeds about consumer groups and transactions, one in five; the others are about share groups."""
     return seed % JOBS_EVERY == JOBS_EVERY - 1
 
 
@@ -91,7 +91,7 @@ class _NoSocket:
 
 
 def is_cold(seed: int) -> bool:
-    """Return True if records of this seed's logs may be on the disk alone, so that reads of them wait for threads."""
+    """Return True if records of this seed's logs may be on the disk alone, so that reads of them need threads."""
     return seed >= FIRST_COLD_SEED and seed % COLD_EVERY == COLD_AMONG
 
 
@@ -103,7 +103,7 @@ def _no_frames(_connection: Connection) -> Callable[[bytes], None]:
 
 
 class _Context(FolderContext):
-    """A request whose faults end the seed, also those of its later turns, and what the world finds in its answer."""
+    """A request whose faults end the seed, also in later turns, and whose answers the world examines."""
 
     __slots__ = ()
 
@@ -112,7 +112,7 @@ class _Context(FolderContext):
 
 
 class World:
-    """`run` once; raises InvariantBroken, or whatever the broker let escape."""
+    """The world. Call `run` once; it raises InvariantBroken, or any exception that leaves the broker."""
 
     def __init__(self, seed: int, steps: int = STEPS) -> None:
         EFFORT.spent = 0  # one of the process: a world that died in a turn would shorten the next one's
@@ -182,7 +182,7 @@ class World:
 
     @property
     def folder(self) -> DataFolderGround:
-        """The ground that the broker of now stands on."""
+        """The ground of the present broker."""
         return data_folder_of(self.broker.services)
 
     # -- the broker's lives
@@ -208,7 +208,7 @@ class World:
                 group.ledger.waits.on_clock_set(step)
 
     def crash(self, why: str) -> None:
-        """The process or the machine dies here, and a broker starts on what is left. May die again while it starts."""
+        """Kill the process or the machine, and start a broker on what it leaves. The start may die, too."""
         self.seen[f"crashes, {self.model.name}"] += 1
         self.note(f"CRASH ({self.model.name}): {why}")
         self._everybody_loses_the_broker()
@@ -263,7 +263,7 @@ class World:
     def syncs_every_append(self) -> bool:
         """True if everything is synced before it is answered.
 
-        It is where power may be lost, except in worlds that try what is lost without it.
+        That is so in worlds that may lose power, except in those that test power losses without it.
         """
         return self.model is CrashModel.POWER_LOSS and self.storage.promise is not Promise.WHAT_WAS_SYNCED
 
@@ -357,9 +357,7 @@ class World:
         return [*self.producers, *self.producers, *self.transactional]
 
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
-        """Return the possible actions, with cumulated weights: seeds are about consuming, what
-        surrounds it, or jobs.
-        """
+        """Return the possible actions, with cumulated weights: seeds favour consuming, its surroundings, or jobs."""
         rng, faults = self.rng, self.faults
         table: tuple[tuple[Callable[[], None], float, float, float, float], ...] = (
             (lambda: rng.choice(self._all_producers()).act(), 25, 14, 22, 25),
@@ -431,7 +429,7 @@ class World:
             check_waits(self)
 
     def _let_the_cleaner_work(self) -> None:
-        """A pass goes on in pauses of a millisecond."""
+        """Let the log cleaner work: a pass continues after pauses of a millisecond."""
         for _ in range(self.rng.randint(1, 60)):
             self.clock.advance(1)
 
@@ -470,19 +468,19 @@ class World:
         return {index: leader.core for index, leader in found.items() if leader is not None}
 
     def start_offset(self, group: Group, index: int) -> int:
-        """The leader's start offset; 0 while nobody leads the share partition."""
+        """Return the leader's start offset; 0 while nobody leads the share partition."""
         leader = self.broker.services.share.partitions.get(self.key(group, self.topics.slots[index]))
         return 0 if leader is None else leader.core.start_offset
 
     def live_group(self, group_id: str) -> ShareGroup | None:
-        """The group as its coordinator has it now, durable or not."""
+        """Return the group in its coordinator's present state, durable or not."""
         partitions = self.broker.services.groups.coordinator.partitions
         if not partitions.count:
             return None
         return partitions.get(group_partition_for(group_id, partitions.count)).shard.share_group(group_id)
 
     def initialized(self, group: Group) -> list[Slot]:
-        """The live slots of which the group has share state. What is left of another's it does not count."""
+        """Return the live slots of which the group has share state, without those left by an earlier group."""
         live = self.live_group(group.id)
         topics = {} if live is None else live.initialized
         return [
@@ -499,7 +497,7 @@ class World:
         return noted and self.state_now(group, slot) is not None
 
     def state_now(self, group: Group, slot: Slot) -> object:
-        """Start offset, delivery complete count and batches of a share state as it is now; None without one."""
+        """Return start offset, delivery complete count and batches of a share state; None without one."""
         partitions = self.broker.services.share_states.partitions
         if not partitions.count:
             return None

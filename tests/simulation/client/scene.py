@@ -1,7 +1,6 @@
 """Our client on our broker, with cuts: producers and share-group members on the client's core.
 
-The ledger follows the wire: when a session's connection is lost its locks are gone, although the member hears of it
-later.
+The ledger follows the wire: when a session's connection is lost its locks end, although the member notices it later.
 """
 
 from __future__ import annotations

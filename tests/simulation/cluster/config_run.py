@@ -4,8 +4,8 @@
 
 The ledger has every batch that was ever appended. During a run a node sees the values of each row in log order, unless
 an election loses records. After a successful write its node shows that value, or a later one of the row, and the write
-is not appended again. At the end all faults are over, and every node, even one that starts then, has what the log has;
-and, unless records were lost, everything confirmed is in it.
+is not appended again. At the end all faults are over, and every node, even one that starts then, agrees with the log;
+and unless records were lost, the log has everything that was confirmed.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _check_same(what: str, live: object, replayed: object) -> None:
 
 
 def _check_nothing_hangs(world: World) -> None:
-    """Check that what is open in a log belongs to a transaction that is open or writing its markers."""
+    """Check that every open transaction in a log is open, or writing its markers, at its coordinator."""
     known = world.jobs.transactions()
     if known is None:
         return

@@ -54,7 +54,7 @@ class ClassicMembership:
         self._connection = self._world.connect()
 
     def must_join(self) -> bool:
-        """Return whether it is in no generation, or leads one that does not know all partitions."""
+        """Return True if the member is in no generation, or leads one that lacks some partitions."""
         if not self.joined or not (self._leads or self._leads_unknowingly()):
             return not self.joined
         if self._group.live_consumer_group() is not None:
@@ -65,15 +65,15 @@ class ClassicMembership:
         return not frozenset(self._group.source()) <= frozenset().union(*assigned)
 
     def _leads_unknowingly(self) -> bool:
-        """Return whether it leads without a notification, after a conversion without a rebalance.
+        """Return True if the member leads without a notification, after a conversion without a rebalance.
 
-        As in Apache Kafka, such a leader does not see new partitions before the next rebalance.
+        As in Apache Kafka, such a leader does not notice new partitions before the next rebalance.
         """
         live = self._group.live() if self._group.protocol == "mixed" else None
         return isinstance(live, ClassicGroup) and live.leader_id == self.member_id
 
     def join(self) -> Script[None]:
-        """Join until it is in a generation, and knows its assignment."""
+        """Join until the member is in a generation, and knows its assignment."""
         while not self.joined:
             response = yield self._world.call("join_group", self._join_request(), self._version, self._connection)
             assert isinstance(response, JoinGroupResponse)

@@ -164,7 +164,7 @@ class Jobs:
             worker.steady = False
 
     def finish(self) -> None:
-        """Work until everything is done; then check that all is there once, and nothing is open."""
+        """Work until everything is done; then check that every record was copied once, and nothing is open."""
         if not self.groups:
             return
         world = self._world
@@ -299,7 +299,7 @@ class Jobs:
                 raise InvariantBroken(f"{transaction} is decided, and not ended at {now}")
 
     def look_at_groups(self) -> None:
-        """Check that groups are as answered, as far as they are known."""
+        """Check that groups agree with the answers, as far as these are known."""
         for group in self.groups:
             group.look()
 

@@ -30,7 +30,7 @@ GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class Worker:
-    """One place in a job, whatever process fills it. `steady`: it behaves normally from now on."""
+    """One worker of a job, whichever process runs it. `steady`: it behaves normally from now on."""
 
     def __init__(self, group: JobGroup, index: int) -> None:
         self._group = group
@@ -105,7 +105,7 @@ class Worker:
         return attempt is not None and attempt.open and attempt.sent_ms is not None and not attempt.pending
 
     def go_on(self) -> None:
-        """Go on with its work."""
+        """Continue its work."""
         self._work.go_on()
 
     def settle_down(self) -> None:
@@ -113,7 +113,7 @@ class Worker:
         self.steady, self._silent_until, self._leaves = True, 0, False
 
     def leave(self) -> None:
-        """Leave the group, whatever else it does."""
+        """Leave the group, whatever the process is doing."""
         Runner(self.membership.leave()).go_on()
 
     def be_silent(self, ms: int) -> None:
@@ -129,7 +129,7 @@ class Worker:
             self._beat.go_on()
 
     def _start_again(self) -> None:
-        """Replace it by another process that does not know whether the old one has died."""
+        """Replace the process by another one that does not know if it has died."""
         self._world.seen["processes started again"] += 1
         self._world.note(f"{self.membership.identity} is started again")
         self._drop()

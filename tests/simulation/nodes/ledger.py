@@ -60,7 +60,10 @@ Key = tuple[str, Place, int]
 
 
 class Ledger:
-    """The ledger of a world. `may_repeat` returns whether a node may still redeliver what it does not know as done."""
+    """The ledger of a world.
+
+    `may_repeat` returns True if a node may still deliver a record that it does not know as done.
+    """
 
     def __init__(
         self, now_ms: Callable[[], int], may_repeat: Callable[[Delivery], bool], happened: Counter[str]

@@ -244,6 +244,6 @@ class NodeProcess:
         self.life.clock.hold(suspends=suspends)
 
     def go_on(self) -> None:
-        """Resume it, with what has waited meanwhile."""
+        """Resume the node, with the events that have waited."""
         assert self.life is not None
         self.life.clock.go_on()

@@ -80,7 +80,7 @@ class ProcessClock:
         self._asleep_since = self._world.now_ms() if suspends else None
 
     def go_on(self) -> None:
-        """Resume it, first with what has waited."""
+        """Resume the process, beginning with the events that have waited."""
         if self._asleep_since is not None:
             self._asleep_ms += self._world.now_ms() - self._asleep_since
             self._asleep_since = None

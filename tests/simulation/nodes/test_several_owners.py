@@ -35,7 +35,7 @@ def test_enough_happened_over_the_fixed_seeds() -> None:
 
 
 def notices(fault: Fault, seed: int) -> bool:
-    """Return whether a run ends differently with the fault; without it none of these seeds fails."""
+    """Return True if a run ends differently with the fault; without it none of these seeds fails."""
     with fault():
         try:
             run_spread(seed)

@@ -516,7 +516,7 @@ class NodesWorld:
                 return
 
     def _make_zombie(self) -> None:
-        """Stop the node that serves, or its machine, until another one does, and let it go on."""
+        """Stop the serving node, or its machine, until another node serves, and resume it then."""
         serving = [node for node in self.nodes.values() if node.holds]
         if not serving or len(self.nodes) == 1:
             return
@@ -623,7 +623,7 @@ class NodesWorld:
             self.cluster.elect(name, self.rng.choice(BROKERS), partition)
 
     def _elect_and_truncate(self) -> None:
-        """Lose what no follower had: nobody was answered that it is there."""
+        """Lose the records that no follower had: none of them was confirmed."""
         if not self._all_run():
             return
         name, partition = self._partition()
@@ -684,7 +684,7 @@ class NodesWorld:
             self.cluster.rights.allow(Resource.TOPIC, name, Operation.DESCRIBE)
 
     def _another_topic(self) -> None:
-        """Make a topic, and have a broker not know it for long."""
+        """Create a topic, which one broker does not know for long."""
         if len(self.topics) < MOST_TOPICS:
             name = f"later-{len(self.topics)}"
             self._hold_news()
@@ -702,8 +702,10 @@ class NodesWorld:
         self._compact_slot(self.rng.randrange(SLOTS))
 
     def _compact_slot(self, slot: int) -> None:
-        """Compact up to the owner's take-over record. What is younger a cleaner leaves for an hour, and what zombies
-        have written over is written again before.
+        """Compact up to the owner's take-over record.
+
+        A cleaner leaves younger records for an hour, and keys that zombies have overwritten are written again before
+        that.
         """
         logs = [log for node in self.nodes.values() if (log := node.log_of(SlotId(GROUPS, slot))) is not None]
         owners = [owner for owner, records in counting(self.cluster.log(GROUPS, slot).batches) if not records]
@@ -718,7 +720,7 @@ class NodesWorld:
 
 
 def run(seed: int, often: str = "", *, spreads: bool = False) -> Counter[str]:
-    """Run a seed, and return what happened in it. `often` names a step that is taken OFTEN times as often as others."""
+    """Run a seed. Return the counts of its events. The step named `often` is taken OFTEN times as often as others."""
     world = NodesWorld(seed, often, spreads=spreads)
     world.run()
     return world.happened
