@@ -50,6 +50,7 @@ class _Member:
         self._beats = False
         self.interval_s = _BEAT_S
         self.came: list[int] = []  # when the records that came were sent
+        self.answered = 0
 
     def beat(self) -> None:
         """Send a heartbeat, unless the last is unanswered."""
@@ -81,6 +82,7 @@ class _Member:
                 return
             frame = bytes(self._data[4:end])
             del self._data[:end]
+            self.answered += 1
             self._answered(frame)
 
     def _answered(self, frame: bytes) -> None:
@@ -134,7 +136,8 @@ def run(
 ) -> dict[str, float]:
     """Measure the broker's `share_of_core` with so many members and `rate` records a second.
 
-    `p50_ms` and `p99_ms` are from Produce to the member that receives the record.
+    `answered_s` are requests answered in a second. `p50_ms` and `p99_ms` are from Produce to the member that receives
+    the record.
     """
     host, _, port = address.rpartition(":")
     wire = Wire(address)
@@ -174,6 +177,7 @@ class _Run:
         self._go_on(time.perf_counter() + settle_s)
         for member in self._members:
             member.came.clear()
+            member.answered = 0
         meter = Meter.start(broker_pid)
         late = self._go_on(time.perf_counter() + seconds)
         sample = meter.stop(1)
@@ -181,6 +185,7 @@ class _Run:
         found: Mapping[str, float] = {
             "share_of_core": sample["cpu_us"] / 1e6 / sample["elapsed_s"],
             "own_share": sample["client_us"] / 1e6 / sample["elapsed_s"],
+            "answered_s": sum(member.answered for member in self._members) / sample["elapsed_s"],
             "came": float(len(waited)),
             "p50_ms": waited[len(waited) // 2] if waited else 0.0,
             "p99_ms": waited[len(waited) * 99 // 100] if waited else 0.0,
