@@ -138,9 +138,10 @@ class Flusher:
             return False
         if log.stable.waiting_flushes or log.stable.has_new_names:
             return True  # in order behind what waits already
-        if self._syncs_every_flush(log.settings):
+        settings = log.settings
+        if self._syncs_every_flush(settings):
             return end_offset > log.high_watermark
-        return log.stable.unsynced_messages >= log.settings.flush_messages
+        return log.stable.unsynced_messages >= settings.flush_messages
 
     def _answer(self, durable: list[tuple[PartitionLog, int, list[OnDurable]]], calls: _Calls) -> None:
         """Move all watermarks of these durable appends, then answer the appends, then call the listeners."""

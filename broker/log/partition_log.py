@@ -65,7 +65,6 @@ class PartitionLog:
         "_folder_exists",
         "_host",
         "_queued",
-        "_refusal",
         "_segments",
         "_settings",
         "_waits",
@@ -77,6 +76,7 @@ class PartitionLog:
         "log_start_offset",
         "partition",
         "producers",
+        "refusal",
         "stable",
         "topic",
         "topic_id",
@@ -106,7 +106,8 @@ class PartitionLog:
         self.high_watermark = log_start_offset
         self.producers = ProducerStates()
         self.traffic = Traffic()
-        self._refusal = ErrorCode.NONE  # why nothing works any more
+        self.refusal = ErrorCode.NONE
+        """The answer to every call since the log went offline or was deleted; NONE while it works."""
         self._segments = SegmentList()
         self.stable = StableStorage(folder, self._segments, log_start_offset)
         self._active: ActiveSegment | None = None  # the first append makes it
@@ -183,11 +184,6 @@ class PartitionLog:
         return self._segments
 
     @property
-    def refusal(self) -> ErrorCode:
-        """The answer to every call since the log went offline or was deleted; NONE while it works."""
-        return self._refusal
-
-    @property
     def last_stable_offset(self) -> int:
         """Up to where (exclusive) read_committed readers see: no transaction below it is open."""
         return max(self.producers.first_unstable_offset(self.high_watermark), self.log_start_offset)
@@ -221,8 +217,8 @@ class PartitionLog:
         bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer. With `at_once` raises
         `LargeBatch` if a check takes longer than a turn; `checked` is then the result of `admission.check_large`.
         """
-        if self._refusal:
-            return self._refusal
+        if self.refusal:
+            return self.refusal
         is_client = origin is Origin.CLIENT
         if self._host.full and is_client and (refusal := self._host.client_refusal()):
             return refusal
@@ -326,7 +322,7 @@ class PartitionLog:
         Return True if a segment was started.
         """
         active = self._active
-        if active is None or active.position == 0 or self._refusal or (if_old and not active.is_old(now_wall_ms)):
+        if active is None or active.position == 0 or self.refusal or (if_old and not active.is_old(now_wall_ms)):
             return False
         return not isinstance(self._make_room(now_wall_ms), ErrorCode)
 
@@ -387,13 +383,13 @@ class PartitionLog:
 
     def go_offline(self, error: OSError) -> None:
         """Refuse all operations until the next start of the broker: the file's content is unknown."""
-        if not self._refusal:
+        if not self.refusal:
             logger.error("%s: offline until the next start: %s", self._folder, error)
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def sync_failed(self, error: OSError) -> None:
         """Go offline, and cut off the part of the active segment that does not count (`size_after_failed_sync`)."""
-        is_first = not self._refusal
+        is_first = not self.refusal
         self.go_offline(error)
         active = self.active_segment
         if not is_first or active is None or not active.exists:
@@ -409,7 +405,7 @@ class PartitionLog:
             logger.error("%s: not cut to the %d bytes that count: %s", active.log_path, kept, cut_error)
 
     def _stop(self, refusal: ErrorCode) -> None:
-        self._refusal = refusal
+        self.refusal = refusal
         self._waits.lose()
         if self._active is not None:
             self._active.drop_buffers()
@@ -418,7 +414,7 @@ class PartitionLog:
         """Write the buffers behind the active segment; False when that failed: what was in them is lost."""
         active = self._active
         size = active.buffered_bytes if active is not None else 0
-        if active is not None and size and not self._refusal:
+        if active is not None and size and not self.refusal:
             try:
                 if not active.segment.exists:
                     self._create_files(active.segment)
@@ -480,8 +476,8 @@ class PartitionLog:
         after the batch that holds the last of so many offsets. OFFSET_OUT_OF_RANGE outside log start to log end (both
         inclusive), CORRUPT_MESSAGE for a damaged batch, KAFKA_STORAGE_ERROR. Does not wait for the disk: BeingRead.
         """
-        if self._refusal:
-            return self._refusal
+        if self.refusal:
+            return self.refusal
         if not self.log_start_offset <= offset <= self.log_end_offset:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         upto = min(upto, self.high_watermark)
@@ -522,7 +518,7 @@ class PartitionLog:
     def available_bytes(self, offset: int, upto: int) -> int:
         """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any."""
         upto = min(upto, self.high_watermark)
-        if self._refusal or offset >= upto:
+        if self.refusal or offset >= upto:
             return 0
         pool = self._host.pool
         pool.never_waits = not pool.patient
@@ -591,7 +587,7 @@ class PartitionLog:
         when it is, or when there is nothing to load.
         """
         segments = self._segments.all()
-        expire = self._settings.delete and not self._refusal and len(segments) > 1
+        expire = self._settings.delete and not self.refusal and len(segments) > 1
         return segments[0].load_map() if expire else None
 
     def remove_deleted_segments(self) -> int:
@@ -615,7 +611,7 @@ class PartitionLog:
         """Give the files back; with `clean` leave them as a start trusts them. False when that was not possible."""
         try:
             active = self.active_segment
-            if clean and self._changed and not self._refusal and active is not None:
+            if clean and self._changed and not self.refusal and active is not None:
                 for segment in self._segments.all():
                     segment.sync()
                 self.stable.synced_offset = self.log_end_offset
@@ -627,7 +623,7 @@ class PartitionLog:
             self.go_offline(error)
         for segment in self._segments.all():
             segment.close()
-        return not self._refusal
+        return not self.refusal
 
     def deleted(self) -> None:
         """Close the files of a deleted topic, refuse everything."""

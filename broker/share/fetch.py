@@ -122,6 +122,7 @@ class ShareFetch:
         "_waited_ns",
         "_wanted",
         "group_id",
+        "is_eager",
         "member_id",
         "pending",
     )
@@ -157,6 +158,7 @@ class ShareFetch:
         self._began_ns = self._clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch
         self._takes_nothing = params.max_records <= 0 or params.max_bytes < 0
+        self.is_eager = params.min_bytes <= 0 or self._takes_nothing
         self._expected: list[tuple[SharePartitionLeader, int]] | None = None  # with order by key, and how many bytes
         self._open = 0  # partitions that were open to the last attempt
         self._after: Pending[Any] | None = None
@@ -216,11 +218,6 @@ class ShareFetch:
             self._complete(self._errors(self._leaders))
 
     # -- waiting
-
-    @property
-    def is_eager(self) -> bool:
-        """True if it is answered as soon as a share partition is open, with or without records."""
-        return self._params.min_bytes <= 0 or self._takes_nothing
 
     def _park(self) -> None:
         purgatory = self._manager.purgatory

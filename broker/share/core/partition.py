@@ -545,10 +545,11 @@ class SharePartition:
             return (WakeFetches(),) if self._start_is_durable else ()
         change, write = self._writes.pop(write_id)
         window = self._window
+        lacked_room = is_full(window, self.settings.partition_max_record_locks)  # with delays there may be more
         if error is ErrorCode.NONE:
             window.note_durable_start(write.start_offset)
             woken = change is not None and self._commit(change)
-            woken = advance_start(window) or woken
+            woken = (advance_start(window) and lacked_room) or woken
             if self.settings.delay.enabled and window.batches.count >= self._join_at and window.gap is None:
                 window.batches.join_finished()
                 self._join_at = max(_FEWEST_TO_JOIN, 2 * window.batches.count)
@@ -559,7 +560,7 @@ class SharePartition:
         else:
             archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
             window.note_undurable(max(archived, default=-1))
-            woken = advance_start(window)
+            woken = advance_start(window) and lacked_room
         if self._order is not None:
             self._order.release(write_id)
             woken = self._order.settle(window) or woken

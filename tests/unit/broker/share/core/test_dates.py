@@ -24,11 +24,13 @@ from tests.support.models.share_partition import (
     RECORDS,
     RELEASE,
     Span,
+    ack,
     batches,
     fetch,
     settings,
     settle,
     share_partition,
+    spans,
     states,
     write_of,
     written,
@@ -241,6 +243,16 @@ def test_the_window_stretches_over_a_million_offsets_and_no_further() -> None:
     assert settle_all == [(0, 0, 1)]
     settle(partition, 0, 0, ACCEPT, now_ms=10**9)
     assert partition.start_offset == 1_000_000
+
+
+def test_a_start_offset_that_moves_wakes_fetches_though_finished_records_had_made_room() -> None:
+    """Have room from the acknowledgement on, which wakes none, and not only from its write on."""
+    partition = delaying(limit=10)
+    fetch(partition, spans((0, 9)))
+    assert not partition.can_acquire()
+    effects = ack(partition, 0, 9, ACCEPT).effects
+    assert partition.can_acquire()
+    assert written(partition, effects) == (WakeFetches(),)
 
 
 def test_without_delays_the_window_is_the_limit_as_before() -> None:

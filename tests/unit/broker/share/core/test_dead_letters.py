@@ -13,7 +13,6 @@ from shareq.broker.share.core.effects import (
     DeliveryLimitReached,
     Effect,
     GivenUpRange,
-    WakeFetches,
 )
 from shareq.broker.share.core.partition import SharePartition
 from shareq.protocol.errors import ErrorCode
@@ -86,7 +85,7 @@ def test_done_letters_archive_at_once_and_the_write_moves_the_start_offset(parti
     assert rows_of(write) == [(0, 4, 4, 1)]
     assert write.delivery_complete_count == 5
     assert states(partition) == "0-4 Archived(1)"
-    assert written(partition, effects) == (WakeFetches(),)
+    assert written(partition, effects) == ()
     assert partition.start_offset == 5
     assert partition.on_dead_letters_done(0, 4) == ()
 

@@ -57,7 +57,7 @@ def test_lock_expiry_at_last_delivery_archives_and_the_start_offset_moves_after_
     assert states(partition) == "0-9 Archived(2)"
     assert (partition.start_offset, partition.delivery_complete_count) == (0, 10)
     assert write_of(effects).delivery_complete_count == 10
-    assert written(partition, effects, FAILED, now_ms=101) == (WakeFetches(),)
+    assert written(partition, effects, FAILED, now_ms=101) == ()
     assert partition.start_offset == 10
 
 

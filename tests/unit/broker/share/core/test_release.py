@@ -111,7 +111,6 @@ def test_all_that_is_given_back_at_its_last_delivery_is_given_up() -> None:
     partition = share_partition(max_deliveries=1)
     fetch(partition, batches(0, 9, 5), batch_size=5)
     assert written(partition, partition.release_acquired_records("m1", 0)) == (
-        WakeFetches(),
         DeliveryLimitReached((GivenUpRange(0, 4, 1), GivenUpRange(5, 9, 1))),
     )
     assert (partition.counters.session_releases, partition.counters.dead_letters) == (10, 10)

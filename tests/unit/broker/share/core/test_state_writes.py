@@ -47,7 +47,7 @@ def test_a_write_carries_the_start_offset_from_before_its_own_commit() -> None:
         batches=((100, 109, 2, 1),),  # type: ignore[arg-type]
     )
     assert partition.start_offset == 100
-    assert written(partition, outcome.effects) == (WakeFetches(),)
+    assert written(partition, outcome.effects) == ()
     assert (partition.start_offset, partition.delivery_complete_count) == (110, 0)
     fetch(partition, spans((110, 119)))
     assert settle(partition, 110, 110, ACCEPT).start_offset == 110
@@ -129,6 +129,20 @@ def test_a_failed_release_of_records_that_left_the_log_leaves_them_archived(part
     assert states(partition, first=0) == "0-4 Archived(1) pending, 5-9 Available(1) pending"
     written(partition, outcome.effects, FAILED, now_ms=20)
     assert states(partition, first=0) == "0-4 Archived(1), 5-9 Acquired(1) m1"
+
+
+@pytest.mark.parametrize(("limit", "woken"), [(11, ()), (10, (WakeFetches(),))])
+@pytest.mark.parametrize("failed_expiry", [False, True])
+def test_a_start_offset_that_moves_wakes_fetches_where_they_lacked_room(
+    failed_expiry: bool, limit: int, woken: tuple[WakeFetches, ...]
+) -> None:
+    partition = share_partition(limit=limit, max_deliveries=1, lock_ms=100)
+    fetch(partition, spans((0, 9)))
+    assert partition.can_acquire() is not bool(woken)
+    effects = partition.on_deadline(100) if failed_expiry else ack(partition, 0, 9, ACCEPT).effects
+    assert partition.can_acquire() is not bool(woken)
+    assert written(partition, effects, FAILED if failed_expiry else ErrorCode.NONE, now_ms=101) == woken
+    assert (partition.start_offset, partition.can_acquire()) == (10, True)
 
 
 def test_a_durable_release_makes_records_available_and_wakes_fetches(partition: SharePartition) -> None:
