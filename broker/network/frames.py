@@ -32,19 +32,23 @@ class Frames:
     `needed` is how many bytes make the next step possible: a size, an API key, or a whole frame.
     """
 
-    __slots__ = ("_at", "_missing", "_parts", "_rest", "needed")
+    __slots__ = ("_at", "_missing", "_parts", "_rest", "_whole", "needed")
 
     def __init__(self) -> None:
         self._rest: bytes | bytearray = b""  # handled before _at
         self._at = 0
-        self._parts: list[bytes | bytearray] = []  # of a large frame, from its size on
+        self._parts: list[bytes | bytearray | memoryview] = []  # of a large frame, without its size
+        self._whole: bytes | None = None  # such a frame, complete, in front of `_rest`
         self._missing = 0  # bytes of that frame which were not read yet
         self.needed = SIZE_BYTES
 
     @property
     def held(self) -> int:
         """Bytes that were read and not handled."""
-        return self.needed - self._missing if self._missing else len(self._rest) - self._at
+        if self._missing:
+            return self.needed - self._missing
+        held = len(self._rest) - self._at
+        return held if self._whole is None else held + SIZE_BYTES + len(self._whole)
 
     @property
     def collects(self) -> bool:
@@ -54,7 +58,7 @@ class Frames:
     @property
     def can_go_on(self) -> bool:
         """True if everything that the next step needs has arrived."""
-        return not self._missing and len(self._rest) - self._at >= self.needed
+        return self._whole is not None or (not self._missing and len(self._rest) - self._at >= self.needed)
 
     def add(self, data: bytes) -> None:
         """Take the bytes read, which are not empty."""
@@ -79,6 +83,9 @@ class Frames:
         Nothing may be added meanwhile. Raises `CloseConnection` for a frame above `max_frame_bytes`, or larger than a
         request with its API key can be.
         """
+        whole, self._whole = self._whole, None
+        if whole is not None:
+            yield whole
         rest = self._rest = bytes(self._rest)  # no copy of bytes
         at, end = self._at, len(rest)
         self.needed = SIZE_BYTES
@@ -106,7 +113,7 @@ class Frames:
     def clear(self) -> None:
         """Forget everything."""
         self._rest, self._at, self.needed = b"", 0, SIZE_BYTES
-        self._parts, self._missing = [], 0
+        self._parts, self._missing, self._whole = [], 0, None
 
     def _begin_large(self, data: bytes, at: int, size: int, limits: RequestLimits) -> None:
         """Collect a large frame apart, if its request may be that large."""
@@ -118,23 +125,23 @@ class Frames:
             api_key = int.from_bytes(data[key_at : key_at + _KEY_BYTES], "big")
             if size > limits.largest_of(api_key):
                 raise CloseConnection(f"frame of {size} bytes, requests with API key {api_key} have fewer")
-        self._parts, self._missing = [data[at:]], size + SIZE_BYTES - (len(data) - at)
+        first = memoryview(data)[key_at:] if not at else data[key_at:]  # not with what was handled before
+        self._parts, self._missing = [first], size - (len(data) - key_at)
         self._at = len(data)
 
     def _collect(self, data: bytes) -> bytes:
-        """Add to a large frame. Return that frame with its size and the bytes behind it once it is complete, otherwise
-        b"".
-        """
-        last = self._parts[-1]
+        """Add to a large frame, which is joined once it is complete. Return the bytes behind it."""
+        missing, last = self._missing, self._parts[-1]
+        if len(data) >= missing:
+            self._missing, self.needed = 0, SIZE_BYTES
+            parts, self._parts = self._parts, []
+            self._whole = b"".join([*parts, memoryview(data)[:missing]])
+            return data[missing:]
         if len(data) >= SMALL_READ_BYTES:
             self._parts.append(data)
         elif isinstance(last, bytearray) and len(last) < LARGE_FRAME_BYTES:
             last += data
         else:
             self._parts.append(bytearray(data))
-        if len(data) < self._missing:
-            self._missing -= len(data)
-            return b""
-        self._missing = 0
-        parts, self._parts = self._parts, []
-        return b"".join(parts)
+        self._missing -= len(data)
+        return b""
