@@ -1,9 +1,9 @@
 """The cost of one scrape of the metrics, and how long it holds up the broker: `python -m bench.metrics [PARTITIONS]`.
 
-A broker without sockets leads so many share partitions (default 10,000) of one group, each with records in flight. With
-`--groups` so many groups have committed ten offsets each, with `--transactions` so many transactions are open. The text
-is made in turns; between two of them everything else has its own, so the longest turn is what a client waits. CPU time,
-so that whatever else runs on the machine does not show. And what it costs to count one answer.
+A broker without sockets leads PARTITIONS share partitions (default 10,000) of one group, each with records in flight.
+With `--groups` as many groups have committed ten offsets each, with `--transactions` as many transactions are open. The
+text is made in turns, between which other work gets its turns, so a client waits for the longest turn at most. Figures
+are CPU time, so other programs do not show. The cost of counting one answer is measured, too.
 """
 
 from __future__ import annotations

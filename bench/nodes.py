@@ -1,10 +1,10 @@
-"""Share groups by way of a node beside a cluster's own, and what a node adds to Produce and Fetch, on one cluster.
+"""Share groups by way of a node compared with the cluster's own, and a node's cost for Produce and Fetch.
 
     python -m bench.nodes [--quick] [--write docs/cluster.md]
 
 One broker of Apache Kafka 4.3.1, which has share groups itself, and two nodes before it, of which one is active. The
-same librdkafka client works by way of the nodes and at the cluster, in turns; the median of the repetitions counts.
-CPU is that of all brokers that a client works with: the cluster alone, or the cluster and both nodes.
+same librdkafka client works by way of the nodes and at the cluster, in turns; the median of the repetitions counts. CPU
+is that of all brokers that a client works with: the cluster alone, or the cluster and both nodes.
 """
 
 from __future__ import annotations

@@ -57,12 +57,12 @@ logger = logging.getLogger(__name__)
 
 
 class DataFolderGround:
-    """`Ground` of a broker that keeps its records itself. `env.fs` and `meta_db` are guarded against a full disk here.
+    """The `Ground` of a broker with a data folder. It guards `env.fs` and `meta_db` against a full disk.
 
     `release_lock` is the data folder's lock if the caller has taken it already; without it `open` takes it. `states`
-    keeps the state of share partitions; without it the share coordinator of the broker does. `cluster_id` is what a new
-    cluster gets. `disk` watches the data folder's file system; without it the ground makes its own. `from_format_1` and
-    `max_open_files` are the manager of logs'.
+    keeps the state of share partitions; without it the broker's share coordinator does. `cluster_id` is the id of a new
+    cluster. `disk` watches the data folder's file system; without it the ground makes its own. `from_format_1` and
+    `max_open_files` are for the `LogManager`.
     """
 
     handlers: Final = HANDLERS

@@ -105,7 +105,10 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One attack: the good client alone, beside it, and beside it with quotas for strangers. Memory is without."""
+    """One attack: the good client alone, beside the stranger, and beside it with quotas for strangers.
+
+    Memory is that without quotas.
+    """
 
     label: str
     alone: Times

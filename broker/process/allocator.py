@@ -140,7 +140,7 @@ async def _release_free(heap: Heap, size: int, held: list[int], breathe: Breathe
 
 
 class Budget(Protocol):
-    """A count of bytes in memory. `on_large` is called while it is large, and `was_large` set."""
+    """A count of bytes in memory. While it is large, `on_large` is called; `was_large` is then True."""
 
     was_large: bool
     on_large: Callable[[], None] | None

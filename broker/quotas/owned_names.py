@@ -1,8 +1,8 @@
-"""Owners of names, counted so that one owner's do not become too many. Pure: time comes in as a number.
+"""Owners of names, and a limit on each owner's names. Pure: time comes in as a number.
 
-An owner is a user, or the machine of clients that did not authenticate. A name is counted where it would be made. Names
-that no longer exist are found later: each new name checks a few names, in turn of its owner and of one other, and an
-owner at its limit has all its names checked. Other owners' names are not counted: they refuse this owner nothing.
+An owner is a user, or the machine of clients that did not authenticate. A name is counted when it is about to be made.
+Names that were removed are noticed later: each new name causes a check of a few names, of its owner and of another one
+in turn, and an owner at its limit has all its names checked. Other owners' names never count against an owner.
 """
 
 from __future__ import annotations

@@ -305,7 +305,7 @@ class Redrive:
     # -- the end, and time
 
     async def _wind_up(self, state: State, trouble: str | None = None) -> None:
-        """End it, although letters are left. A round under way counts the letters that can be found in the logs."""
+        """End the redrive with letters left. A round under way counts the letters that are found in the logs."""
         progress = next((each for each in self.progress if each.under_way is not None), None)
         if progress is not None and progress.under_way is not None:
             found: set[int] = set()

@@ -140,8 +140,10 @@ _ALL: Final = LetterFilter()
 
 
 class SentRange(NamedTuple):
-    """Letters of one partition of a queue that a redrive has sent back: those from `first_offset` to `next_offset`
-    (exclusive) that its filter takes, without the `stayed` ones, and the `beyond` ones. Ranges are inclusive.
+    """The letters of one partition of a queue that a redrive has sent back.
+
+    These are the letters from `first_offset` to `next_offset` (exclusive) that its filter takes, without the `stayed`
+    ones, and the `beyond` ones. Ranges are inclusive.
     """
 
     partition: int

@@ -1,4 +1,4 @@
 """Requests of clients that brokers of the cluster answer: the broker for each request, and the handling of its answer.
 
-A client is authorized by the node before anything of it is forwarded, since the node's user sees more than its clients.
+The node checks a client's rights before it forwards anything, because its own user has more rights than its clients.
 """

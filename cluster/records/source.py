@@ -79,10 +79,12 @@ class _Ahead(NamedTuple):
 
 
 class PartitionRecords:
-    """`RecordSource` and `FetchedLog` of one partition. `led_epoch` returns since which take-over this node leads it.
+    """`RecordSource` and `FetchedLog` of one partition.
+
+    `led_epoch` returns the take-over since which this node leads it.
 
     Its brokers' side is `RecordFeed`'s, which hands in ends and chunks. `generation` grows whenever answers to earlier
-    requests must be ignored. `chunk_bytes`: how much is asked for at a time.
+    requests must be ignored. `chunk_bytes`: how much is requested at a time.
     """
 
     __slots__ = (

@@ -1,11 +1,11 @@
-"""Accounts of ranges of offsets, and the combination of an older and a newer one.
+"""The states of ranges of offsets, and the combination of an older and a newer list.
 
 A state batch says that the offsets `first_offset..last_offset` (both inclusive) are in a delivery state (0 available, 2
-acknowledged, 3 archiving, 4 archived) after so many deliveries. Where accounts differ, the higher delivery count wins,
-then the higher state; how recent an account is plays no part (Apache Kafka 4.4.0, combining persisted state batches).
-An offset therefore ends with the greatest (count, state) that any batch gives it, in whatever order the batches are
-taken, and the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when the second
-of them had to win its range first, and joined them at its next combination.
+acknowledged, 3 archiving, 4 archived) after so many deliveries. Where batches differ, the higher delivery count wins,
+then the higher state, regardless of which is newer (Apache Kafka 4.4.0, combining persisted state batches). An offset
+therefore ends with the greatest (count, state) that any batch gives it, in whatever order the batches are taken, and
+the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when the second of them had
+to win its range first, and joined them at its next combination.
 """
 
 from __future__ import annotations
@@ -90,8 +90,7 @@ def state_batches(batches: Iterable[StateBatchLike]) -> list[StateBatch]:
 
 
 def combine(batches: Iterable[StateBatch], start_offset: int = -1) -> list[StateBatch]:
-    """Return the batches as one ascending, disjoint account, with nothing below `start_offset` (-1: nothing is cut
-    off).
+    """Return the batches as one ascending, disjoint list, with nothing below `start_offset` (-1: no limit).
 
     Every batch has first_offset <= last_offset.
     """

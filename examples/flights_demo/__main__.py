@@ -4,7 +4,7 @@ Four librdkafka share consumers, each a process of its own, acknowledge every re
 released once, some rejected. Half way the broker gets SIGKILL and is started again on the same data. At the end the
 journals of the consumers are joined: nothing may be lost, and nothing whose ack was confirmed may come again.
 
-Exit code 0 when both hold, 1 when not or when something broke.
+Exit code 0 if both hold, otherwise 1.
 """
 
 from __future__ import annotations

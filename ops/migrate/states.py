@@ -17,7 +17,7 @@ DONE: Final = TERMINAL | {RecordState.ARCHIVING}
 
 
 def offsets_in(state: ShareState) -> set[int]:
-    """Return the offsets of the source that a state is written in."""
+    """Return the source's offsets that occur in a state."""
     return {state.start, *(each.first for each in state.ranges), *(each.last + 1 for each in state.ranges)}
 
 

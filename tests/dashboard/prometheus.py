@@ -89,7 +89,7 @@ class Prometheus:
         ]
 
     def values_of(self, expression: str, label: str) -> set[str]:
-        """The values of a label of what there is now."""
+        """Return the present values of a label."""
         found = self.ask("query", query=expression)["result"]
         return {each["metric"][label] for each in found if label in each["metric"]}
 

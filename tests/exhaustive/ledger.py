@@ -48,10 +48,10 @@ class Ledger:
 
     Records in `finished` are never delivered again; those in `given_up` neither, while the leader lives: a crash undoes
     what no write made durable. `attempts` are the present leader's deliveries; it may not know its predecessors'
-    `attempts_before`. `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are those of
-    the finished and given up ones that a member rejected or that failed too often (`may_be_dead`: whatever the answer),
-    `buried` those whose dead letters are done with, one way or another. `may_have_been` finished or dead before a
-    crash. `waiting` come no earlier than at that time; the state write that says so is beside it, 0: it is durable.
+    `attempts_before`. `may_be_finished` had an acknowledgement that finishes, whatever its answer. `dead` are finished
+    or given up records that a member rejected, or that failed too often (`may_be_dead`: whatever the answer); `buried`
+    are those whose letters were written or given up. `may_have_been` are records that were finished or dead before a
+    crash. `waiting` maps records to their earliest time, and the state write with it, 0 if that is durable.
     """
 
     limit: int

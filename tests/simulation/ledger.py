@@ -2,7 +2,7 @@
 
 The invariants: one owner per acquired record; the start offset never moves back; the delivery count grows, within the
 limit unless that is lowered; an answered ACCEPT or REJECT is never delivered again; an acquired record is delivered
-until it is terminal; what was answered to producers is in the log, once, and is what is delivered. An answered
+until it is terminal; what was confirmed to producers is in the log once, and is delivered unchanged. An answered
 alteration of offsets restarts a partition from its offset.
 """
 

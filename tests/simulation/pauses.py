@@ -64,7 +64,7 @@ class PauseLedger:
             raise InvariantBroken(f"{group.id} was handed out records, and was paused before they were asked for")
 
     def look(self, group: Group) -> None:
-        """Check during a pause that nothing was delivered since its begin."""
+        """Check during a pause that nothing was delivered since it began."""
         if not self.paused:
             return
         for key, count in delivered_by(group).items():

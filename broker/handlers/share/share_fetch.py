@@ -242,7 +242,7 @@ async def acknowledged(
 def _holders(
     ctx: RequestContext, group_id: str, fetched: Sequence[FetchedPartition]
 ) -> list[SharePartitionLeader | None]:
-    """Return the share partitions in memory among those of which records were acquired."""
+    """Return the leaders in memory of the share partitions from which records were acquired, None for the others."""
     partitions = ctx.services.share.partitions
     return [
         partitions.get(SharePartitionKey(group_id, each.topic_id, each.partition)) if each.acquired else None

@@ -1,8 +1,8 @@
 """One batch in the cleaner: unchanged, with fewer records, empty, or removed. Pure.
 
 A batch that loses its records stays, empty, when it contains the last sequence of a producer: the producer continues
-from there (Apache Kafka: Cleaner.cleanInto). Tombstones and outlived markers are given a delete horizon by the first
-pass that meets them, and go with the first that comes after it.
+from there (Apache Kafka: Cleaner.cleanInto). The first pass that meets a tombstone, or a marker that is no longer
+needed, sets its delete horizon; the first pass after that time removes it.
 """
 
 from __future__ import annotations

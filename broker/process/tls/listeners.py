@@ -74,7 +74,7 @@ class TlsListeners:
         return partial(self._use, made)
 
     def renew(self, config: BrokerConfig) -> None:
-        """Read every store again, as on SIGHUP. What does not fit is logged, and left out."""
+        """Read every store again, as on SIGHUP. An unsuitable certificate is logged, and not used."""
         for name in list(self._running):
             try:
                 self.prepare(config, (name.lower(),))()

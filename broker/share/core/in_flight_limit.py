@@ -47,7 +47,7 @@ def capacity(
 def enter_until(window: InFlightWindow, limit: int, spans: Sequence[BatchSpan]) -> int:
     """Return up to which offset (inclusive) a read may enter the window, with order by key.
 
-    At the in-flight limit no record does; below it the record batch that reaches the limit enters whole.
+    At the in-flight limit no record may enter; below it, the record batch that reaches the limit enters as a whole.
     """
     room, last = limit - window.in_flight(), spans[-1].last_offset
     first_new, base = window.end_offset, spans[0].base_offset

@@ -113,7 +113,7 @@ class DeadLetterQueues:
             found.on_complete(lambda queue: self._found_later(lane, name, queue))
 
     def _goes_on(self, lane: Lane) -> bool:
-        """Return True if the lane has letters to write; forget it if not."""
+        """Return True if the lane has letters to write; otherwise forget the lane."""
         if self._lanes.get(lane.leader) is not lane:
             return False  # closed
         if lane.burials and (lane.leader.is_active or lane.leader.orphaned):

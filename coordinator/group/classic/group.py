@@ -173,12 +173,12 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """No member is in it, or on the way; ids that were given out do not count."""
+        """True if no member is in the group, or about to join; assigned, but unused member ids do not count."""
         return self.state is ClassicState.EMPTY
 
     @property
     def has_generation(self) -> bool:
-        """The members of a generation are at work, or about to be."""
+        """True if the members of a generation work, or are about to."""
         return self.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
 
     @property

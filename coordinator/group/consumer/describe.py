@@ -34,7 +34,7 @@ def consumer_group_error_entry(group_id: str, error: ErrorCode, message: str | N
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember, metadata: MetadataImage) -> Member:
-    """Describe a member. Partitions that it still has to give up are its own until it has."""
+    """Describe a member. Partitions that it has yet to give up are listed as its own."""
     current = group.current_of(member.member_id)
     return Member(
         member_id=member.member_id,

@@ -280,7 +280,7 @@ def _cut(one: Operation, moment: int) -> Operation:
 
 
 def _unanswered(value: Value) -> Value:
-    """Return the value without what only the answer contained: a record's offset, read values."""
+    """Return the value without the parts that only an answer has: a record's offset, read values."""
     if isinstance(value, Transfer):
         return replace(value, sends=tuple(one._replace(offset=None) for one in value.sends), reads=(), observed={})
     if isinstance(value, Acquired):
