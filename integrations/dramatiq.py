@@ -316,7 +316,7 @@ class _Consumer(Consumer):
             self._fewer.set()
 
     def _answer(self, record: ShareRecord, kind: AcknowledgeType, reason: str) -> None:
-        """Acknowledge. What cannot be is logged: the record comes again."""
+        """Acknowledge. A failure is logged: the record is delivered again."""
         if record.state is State.DONE:
             return
         try:

@@ -1,4 +1,4 @@
-"""Writing a message whose rows come in parts: each part by itself, what is around them at the end. Pure."""
+"""Writing a message whose rows are made in parts: each part by itself, the bytes around them at the end. Pure."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def put_rows(out: bytearray, rows: Sequence[Sequence[Any]], codes: str) -> None:
 
 
 class Rows(Sequence[T]):
-    """An array of structs as it came. The structs are made when one is looked at; it is equal to a list of them.
+    """An array of structs as encoded bytes. The structs are made when one is read; it is equal to a list of them.
 
     `codes` are the `struct` formats of the numbers in one, with x for those that are the same in all; `make` makes them
     all.

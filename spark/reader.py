@@ -126,8 +126,8 @@ class _BriefTrace:
 def _end_on_sigterm() -> None:
     """Spark ends the runner by SIGTERM, twice, and waits for neither: turn the first into an orderly end, with `stop`.
 
-    The process is gone after GRACE_S at the latest. Do nothing if the signal has another handler, or outside of the
-    main thread.
+    The process ends after GRACE_S at the latest. Do nothing if the signal has another handler, or outside of the main
+    thread.
     """
 
     def end(signum: int, frame: object) -> None:

@@ -166,8 +166,8 @@ class Faults:
 
         Its records are neither written nor read: clients get NOT_LEADER_OR_FOLLOWER, then LEADER_NOT_AVAILABLE in the
         metadata, and try again. Waiting fetches get that answer at once. Members of share groups lose their locks, as
-        when a leader moves: what was acquired comes again. The broker's own helpers (`records`, `produce`, `undone`)
-        are clients, too: they wait for a minute, so call them after the block.
+        when a leader moves: acquired records are delivered again. The broker's own helpers (`records`, `produce`,
+        `undone`) are clients, too: they wait for a minute, so call them after the block.
         """
         self._call("move_leader", topic=topic, partition=partition, away=True)
         try:

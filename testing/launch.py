@@ -42,7 +42,7 @@ def options_of(config: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
 class Launch(NamedTuple):
     """The broker to start.
 
-    `ahead_ms`: how far its clock begins ahead; `own_dir`: its data folder goes with the test.
+    `ahead_ms`: how far its clock begins ahead; `own_dir`: its data folder is removed with the test.
     """
 
     data_dir: Path
@@ -63,7 +63,7 @@ class Launch(NamedTuple):
 
     @property
     def own_folder(self) -> str | None:
-        """The folder to remove when the test is gone."""
+        """The folder to remove when the test has ended."""
         return str(self.data_dir.parent) if self.own_dir else None
 
     def arguments(self) -> list[str]:

@@ -143,7 +143,7 @@ class LoadTurns:
         self._turns: deque[Pending[None]] = deque()  # of loads that are not at their ends; the first is under way
 
     def take(self, loaded: Pending[bool]) -> Pending[None]:
-        """Return a turn, which is completed when the loads that came before have ended; this one ends with `loaded`."""
+        """Return a turn, which is completed when all earlier loads have ended; this load ends with `loaded`."""
         turn: Pending[None] = Pending()
 
         def ended(_loaded: bool) -> None:

@@ -72,8 +72,8 @@ class _Parked:
 class CoordinatorPartition(Generic[ShardT]):
     """One partition of a coordinator's topic: its shard, its log, and its pending operations.
 
-    Owns the shard; everything runs on the loop's thread. `loaded` comes with the end of the last load that was begun:
-    false if its log cannot be read, or it resigned before.
+    Owns the shard; everything runs on the loop's thread. `loaded` is completed by the end of the last load: false if
+    the log cannot be read, or the partition resigned before.
     """
 
     def __init__(

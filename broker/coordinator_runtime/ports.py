@@ -69,10 +69,11 @@ class CoordinatorLog(Protocol):
     def read(
         self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
     ) -> Read | Pending[Read] | BeingRead:
-        """Whole durable batches from the one that holds `offset`, below `upto` (exclusive); with `min_one_batch` the
-        first whatever its size. CORRUPT_MESSAGE for records that cannot be read.
+        """Return whole durable batches from the one that holds `offset`, below `upto` (exclusive).
 
-        A log that has to fetch them answers with a `Pending`, and sees to it that its value comes within a time.
+        With `min_one_batch` the first is returned whatever its size. CORRUPT_MESSAGE for records that cannot be read. A
+        log that has to fetch the records returns a `Pending`, and guarantees that it is completed within a limited
+        time.
         """
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:

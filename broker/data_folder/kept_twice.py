@@ -1,7 +1,7 @@
 """Metadata in two independent records: a database, and a journal beside it. Either brings back the other.
 
-A commit goes to the database first, then to the journal; both say its number and a digest of the whole state after it.
-A process that dies in between leaves the database one commit ahead, and the next start rewrites the journal.
+A commit is written to the database first, then to the journal; both have its number and a digest of the whole state
+after it. A process that dies in between leaves the database one commit ahead, and the next start rewrites the journal.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Opening a data folder: its owner, its lock, its marker, and its metadata out of two records.
 
 The order of a first start: lock, marker (durable), database, journal, and the marker again, which from then on records
-that metadata exists. A crash in between leaves a folder that the next start goes on with.
+that metadata exists. After a crash in between, the next start continues with the folder.
 
-A commit goes to `meta.db`, then to the journal, with its number and a digest of the whole state. A start believes the
-later one of those whose digest fits, and makes the other of it. When the journal cannot be written, the commit counts
-all the same, and the next one rewrites the journal.
+A commit is written to `meta.db`, then to the journal, with its number and a digest of the whole state. A start believes
+the later one of those whose digest fits, and makes the other of it. When the journal cannot be written, the commit
+counts all the same, and the next one rewrites the journal.
 """
 
 from __future__ import annotations

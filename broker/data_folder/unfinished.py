@@ -1,7 +1,7 @@
 """`shareq.unfinished`: the file that says that a command has begun to make a data folder, and has not ended.
 
-It is on stable storage before the first byte of the folder's content, and goes when all of that is. Its existence says
-so; its content names the command:
+It is on stable storage before the first byte of the folder's content, and is removed when all content is. Its existence
+says so; its content names the command:
 
     {"unfinished": 1, "command": ["shareq", "restore", "/mnt/backups", "/var/lib/shareq"]}
 """

@@ -49,7 +49,7 @@ MOST_ROUTES: Final = 64
 
 
 class Dispatcher:
-    """Handles the frames of all connections of a broker. `requests` are counted by RPC, those that ever came."""
+    """Handles the frames of all connections of a broker. `requests` counts all requests, by RPC."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -223,7 +223,7 @@ def _unsupported_api_versions(handlers: Mapping[ApiKey, HandlerRow], correlation
 
 
 def fill(slot: AnswerSlot, bound: BoundRoute, correlation_id: int, response: Answer | None) -> None:
-    """Put a response that came later into its place."""
+    """Put a response that was made later into its place."""
     if response is None:
         slot.fill(None)
         return

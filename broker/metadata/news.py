@@ -50,7 +50,7 @@ class News:
 
 
 def notify(what: str, listeners: Iterable[Callable[..., None]], *arguments: object) -> None:
-    """Call all listeners about a change that is there already."""
+    """Call all listeners about a change that is already made."""
     for listener in listeners:
         try:
             listener(*arguments)

@@ -22,8 +22,9 @@ class Hearing(Protocol):
     """Questions about topics that the metadata may not know yet. What is asked for may be long in coming."""
 
     async def of(self, topics: Iterable[str] | Iterable[str | bytes]) -> Collection[str | bytes]:
-        """Ask for those of these topics, by name or id, that are unknown. Return those about which no answer came:
-        every other unknown topic does not exist.
+        """Ask for those of these topics, by name or id, that are unknown.
+
+        Return the topics without an answer: every other unknown topic does not exist.
         """
 
     async def of_all(self) -> None:

@@ -106,7 +106,7 @@ class ConnectionQuotas:
         return Admission(wait_ms=wait_ms)
 
     def forget(self, listener: str, address: str) -> None:
-        """Forget a connection that was taken and is gone."""
+        """Forget an accepted connection that has ended."""
         self._by_listener[listener] -= 1
         self._by_address[address] -= 1
         if not self._by_address[address]:

@@ -395,7 +395,7 @@ class Listener:
         self.clock.call_at(self.clock.now_ms() + wait_ms, socket.abort)
 
     def forget(self, socket: SocketConnection, connection: Connection) -> None:
-        """Forget a socket that is gone."""
+        """Forget a closed socket."""
         self._sockets.discard(socket)
         self._quotas.forget(self.name, connection.client_host)
         if self.on_forget is not None:

@@ -66,7 +66,7 @@ class WriteShare:
         return len(self._line)
 
     def write(self, writer: Writer) -> None:
-        """Have a socket that does not wait be given a piece: now if the tick goes so far, else in its turn."""
+        """Give a piece to a socket that does not wait: now if the tick's limit allows it, otherwise in its turn."""
         self._line[writer] = None
         if len(self._line) == 1 and not self._takes_turns:
             self._take_turns()

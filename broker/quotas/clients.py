@@ -57,7 +57,8 @@ class Account:
     def fetch(self, size: int, now_ms: int) -> tuple[int, bool]:
         """Count records like `fetched`. Return the throttle time, and whether the client is to get the records now.
 
-        If it is not, nothing was counted. More than `fetch_bound` would never be within the quota, and goes out.
+        If it is not, nothing was counted. An answer of more than `fetch_bound` would never be within the quota, and is
+        sent.
         """
         throttle_ms = self.fetched(size, now_ms)
         if self.consumer is None or not throttle_ms or size > self.fetch_bound:

@@ -99,7 +99,7 @@ class OwnedNames(Generic[K]):
             self._add(name, place, owner)
 
     def drop(self, name: K) -> None:
-        """Forget a name that is gone, or was not made. A name that is not counted is left alone."""
+        """Forget a name that was removed, or not made. A name that is not counted is left alone."""
         owner = self._owner_of.pop(name, None)
         if owner is None:
             return

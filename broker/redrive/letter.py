@@ -122,7 +122,7 @@ def has_sent(spec: RedriveSpec, progress: Iterable[PartitionProgress], partition
 
 
 def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Record | None, now_ms: int) -> RecordData:
-    """Return the record that goes back; with `source`, the dead record itself, that one's content and headers.
+    """Return the record to send back. With `source`, the dead record itself, it has that record's content and headers.
 
     `now_ms` by the wall.
     """

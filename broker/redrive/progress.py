@@ -6,7 +6,7 @@
 `by` is the broker's signature of partition, offset and all the rest: a client may commit offsets of any group it may
 read, and would otherwise begin redrives in the name of others. `end` is exclusive. `upto` and `logs` exist only while
 records may have been sent that the committed offset does not cover: for letters below `upto`, and behind these ends of
-the logs that they are sent to. `why` is there only if the redrive has failed. `stayed` are the letters below the offset
+the logs that they are sent to. `why` is set only if the redrive has failed. `stayed` are the letters below the offset
 that the filter accepts and that were not sent back, as ranges: the distance from the end of the previous range, and the
 length. `beyond` are, in the same form, those above the offset that were.
 """

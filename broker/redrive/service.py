@@ -1,4 +1,4 @@
-"""Redrives: begun, described, cancelled, and gone on with after a start of the broker."""
+"""Redrives: begun, described, cancelled, and continued after a start of the broker."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A right is an operation on a kind of resource; the resource's name comes from the request. Handlers ask through
 `RequestContext.may` and answer a refusal with the right's `error`, for the whole request or for the item concerned.
-Checked rights and errors follow KIP-932's table for share groups, and Apache Kafka 4.3.1 where that goes further. A
+Checked rights and errors follow KIP-932's table for share groups, and Apache Kafka 4.3.1 where it goes further. A
 handler must only check rights that its row names; a test verifies this.
 """
 

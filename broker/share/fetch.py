@@ -91,10 +91,10 @@ class FetchedPartition(NamedTuple):
 class ShareFetch:
     """One ShareFetch's search for records. `start` or `wait` once; `cancel` when its connection is gone.
 
-    The isolation level is the group's when the fetch came: one that is changed meanwhile holds for the next ShareFetch.
-    `refuse` returns why records of a topic may not be handed out now, NONE when they may; None where every client may
-    have them. `everything` are the share partitions of a large session, including the wanted ones: those with new
-    records are looked at, too, and new records there also end the wait.
+    The isolation level is the group's at the fetch's arrival: a later change holds for the next ShareFetch. `refuse`
+    returns why records of a topic may not be handed out now, NONE when they may; None where every client may have them.
+    `everything` are the share partitions of a large session, including the wanted ones: those with new records are
+    looked at, too, and new records there also end the wait.
     """
 
     __slots__ = (

@@ -156,7 +156,7 @@ class SharePartitionLeader:
 
     @property
     def fails_waiters(self) -> bool:
-        """It is gone, or another leader has begun."""
+        """True if the leader has ended, or another one has begun."""
         return self.is_gone or (self.is_active and not self.hands_out)
 
     def upto(self, *, committed: bool) -> int:

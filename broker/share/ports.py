@@ -90,6 +90,9 @@ class RecordSources(Protocol):
 
     @property
     def believes_absence(self) -> bool:
-        """True if records that a source does not have are gone. Otherwise it may only not have heard of them yet."""
+        """True if records that a source does not have no longer exist.
+
+        Otherwise it may only not have heard of them yet.
+        """
 
     def get(self, topic: str, partition: int) -> RecordSource: ...

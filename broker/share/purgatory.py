@@ -60,11 +60,11 @@ class ShareFetchPurgatory:
             leader.waiters.pop(fetch, None)
 
     def is_parked(self, fetch: Parked) -> bool:
-        """Return True if the fetch waits: it is not answered, and its client is not gone."""
+        """Return True if the fetch waits: it is not answered, and its client is still connected."""
         return fetch in self._parked
 
     def parked_of(self, group_id: str | None) -> list[Parked]:
-        """Return the fetches of a group that wait, in the order they came; of every group without one."""
+        """Return the waiting fetches of a group, or of all groups, in order of arrival."""
         return [fetch for fetch in self._parked if group_id in (None, fetch.group_id)]
 
     def wake(self, leader: SharePartitionLeader, *, everybody: bool = False) -> None:

@@ -108,7 +108,7 @@ def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
 
 
 class InternalTopics:
-    """Creates the coordinators' topics when they are first needed. `config` gives the configuration of the moment.
+    """Creates the coordinators' topics when they are first needed. `config` returns the present configuration.
 
     Missing topics are created in a commit, so only by work that has passed the gate of commits, as `made` does.
     """

@@ -55,7 +55,7 @@ def transactional_producer(records: bytes | memoryview | None) -> tuple[Producer
 class TransactionAdmission:
     """Asks the transaction coordinator for facts that are not in the logs.
 
-    `verifies` is `transaction.partition.verification.enable` of the moment; `begin` is for callers that wait for a
+    `verifies` returns the present `transaction.partition.verification.enable`; `begin` is for callers that wait for a
     `Pending`.
     """
 

@@ -49,9 +49,9 @@ Partition = CoordinatorPartition[TransactionCoordinatorShard]
 class MarkerWriter:
     """Carries decided transactions to their ends. Everything runs on the loop's thread.
 
-    `commits` and `aborts` count the transactions that came there, those without a partition not: there was nothing in
-    them. `markers_to_retry` could not be written and are tried again; `ends_to_retry`: transactions whose last record
-    could not. `end_in_group` ends a transaction in a partition of the group coordinator's topic, which has the log.
+    `commits` and `aborts` count the transactions given to it, except empty ones, which have no partition.
+    `markers_to_retry` could not be written and are tried again; `ends_to_retry`: transactions whose last record could
+    not. `end_in_group` ends a transaction in a partition of the group coordinator's topic, which has the log.
     """
 
     def __init__(
@@ -94,8 +94,10 @@ class MarkerWriter:
         return pending
 
     def carry_out(self, partition: Partition, markers: WriteMarkers, *, again: bool = False) -> Pending[None]:
-        """Write the markers, then have the coordinator note that. Done after the first attempt, whether it succeeded or
-        goes on later. `again`: some markers may have been written before a crash; a second one changes nothing.
+        """Write the markers, then have the coordinator note that.
+
+        Completed after the first attempt, even if it failed and is repeated later. `again`: some markers may have been
+        written before a crash; a second one changes nothing.
         """
         attempt: Pending[None] = Pending()
         self._begin(self._end(partition, markers, attempt, again=again))

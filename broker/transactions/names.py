@@ -67,7 +67,7 @@ class ProducerNames:
     """The producers that partitions remember, by the owner that sent a producer's first batch there.
 
     At its bound an owner's producers that were silent for `SILENT_MS` are forgotten, as all are after
-    `producer.id.expiration.ms`. `log_of` returns the log of a topic's partition, or the error that it is gone.
+    `producer.id.expiration.ms`. `log_of` returns the log of a topic's partition, or the error that it does not exist.
     """
 
     def __init__(self, most: int, log_of: Callable[[str, int], _Log | ErrorCode], clock: Clock) -> None:

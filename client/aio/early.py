@@ -85,8 +85,9 @@ class EarlyRecords:
                 self._worn.append(self._number)
 
     def pop_due(self, now: float) -> ShareRecord | None:
-        """Remove and return a record whose time has come; None if there is none. One whose lock was lost is dropped: it
-        comes again.
+        """Remove and return a record whose time has come; None if there is none.
+
+        A record whose lock was lost is dropped: it is delivered again.
         """
         while (first := self._first()) is not None and first.due <= now:
             del self._kept[self._due[0][1]]
@@ -95,7 +96,7 @@ class EarlyRecords:
         return None
 
     def drop_lost(self) -> None:
-        """Drop the records whose lock was lost: they come again."""
+        """Drop the records whose lock was lost: they are delivered again."""
         for number, waiting in list(self._kept.items()):
             if waiting.record.state is State.LOST:
                 del self._kept[number]

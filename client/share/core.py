@@ -263,7 +263,7 @@ class ShareCore:
         return await self.network.submit(leader.node, request, timeout_ms=timeout_ms, on=on)
 
     def session_lost(self, leader: Leader, why: str) -> None:
-        """Note that the session is gone, and its locks with it. The next fetch opens another."""
+        """Note that the session has ended, and its locks with it. The next fetch opens another."""
         self.leaders.session_lost(leader)
         self._lost(leader, f"the share session with broker {leader.node} ended: {why}", None)
 

@@ -144,7 +144,7 @@ class ShareSession:
     # -- requests and what their answers mean
 
     def fetch_request(self, limits: FetchLimits) -> ShareFetchRequest:
-        """Return the next ShareFetch: it opens the session, or names the partitions that came and went."""
+        """Return the next ShareFetch: it opens the session, or names the partitions that were added and removed."""
         wanted = self._wanted - self._stale
         self._added = wanted - self._known
         self._removed = self._known - wanted

@@ -1,4 +1,4 @@
-"""Connections to the other nodes on asyncio, which are there to break when one dies.
+"""Connections to the other nodes on asyncio, whose loss shows that a node has died.
 
 When a connection breaks, the node tries to connect again at once. If that fails, the peer is lost; if its machine
 refuses the connection, the peer's process has ended. If it succeeds, the peer closed the connection for another reason:

@@ -74,8 +74,9 @@ class Link(Protocol):
         max_version: int | None = None,
         lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
-        """Send a request to a broker; None means any broker. Its answer, or the failure, comes within the timeout
-        (`request.timeout.ms` of the link unless given).
+        """Send a request to a broker; None means any broker.
+
+        Return its answer, or the failure, within the timeout (`request.timeout.ms` of the link unless given).
         """
 
     def offers(self, node: int | None, api_key: int) -> int | None:

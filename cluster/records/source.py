@@ -72,7 +72,7 @@ class Wants(Protocol):
 
 
 class _Ahead(NamedTuple):
-    """A chunk that came at the tail. Once a reader is at `middle` it is not ahead any more."""
+    """A chunk that was fetched at the tail. Once a reader is at `middle` it is not ahead any more."""
 
     middle: int
     cost: int

@@ -187,7 +187,7 @@ class SlotLog:
         return None
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """Return the offsets of the batch whose bytes came damaged, the second exclusive."""
+        """Return the offsets of the batch that arrived damaged, the second exclusive."""
         return self._reader.damaged
 
     def next_header(self, offset: int) -> BatchHeader | None:
@@ -226,7 +226,9 @@ class SlotLog:
         return self._take_over_again(producer).then(lambda answer: answer if isinstance(answer, ErrorCode) else _NONE)
 
     def mark(self) -> Pending[int | ErrorCode]:
-        """Append a take-over record of the same generation, which the log may begin with. Its offset, once it is there.
+        """Append a take-over record of the same generation, which the log may begin with.
+
+        The record's offset, once it is written.
 
         Not in a compacted topic: it has the key of the one before it.
         """

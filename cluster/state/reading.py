@@ -76,7 +76,7 @@ class SlotReader:
         return self._at_end()
 
     def _at_end(self) -> ReadResult | Refused:
-        """Return nothing more, if the record that this owner goes by is where it was written."""
+        """Return an empty read, or refuse if this owner's take-over record was not met at its offset."""
         if not self.is_loaded and self._next > self._taken_over_at:
             owner = self.owner
             if owner is None or owner[2:] != (self._producer, self._taken_over_at):
@@ -104,7 +104,7 @@ class SlotReader:
             await sleep(clock, WAIT_MS)
 
     async def _judge(self, records: bytes, upto: int) -> list[BatchSpan] | ErrorCode | Refused:
-        """Return the valid batches, and continue behind all that came."""
+        """Return the valid batches, and continue behind all received ones."""
         spans: list[BatchSpan] = []
         view = memoryview(records)
         breathe = self._env.budget.breathe
@@ -157,7 +157,7 @@ class SlotReader:
                 await self._env.budget.breathe()
 
     def _pass_over(self, header: BatchHeader) -> list[BatchSpan] | ErrorCode | Refused:
-        """Have a batch that came damaged fetched once more; then leave it out."""
+        """Have a damaged batch fetched once more; then leave it out."""
         if self._suspected != header.base_offset:
             self._suspected = header.base_offset
             return []

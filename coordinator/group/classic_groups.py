@@ -58,11 +58,12 @@ class ClassicGroups:
     # -- membership
 
     def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
-        """One JoinGroup; the first member makes its group. Errors are in the answer: see `join.join`, and
-        INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it is
-        a consumer group without members: the new one replaces it and takes over its offsets. Raises RecordsTooLarge for
-        a member whose group would not fit into one record: it must not come in, the group could not be written any
-        more.
+        """One JoinGroup; the first member makes its group.
+
+        Errors are in the answer: see `join.join`, and INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT;
+        INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it is a consumer group without members: the new
+        one replaces it and takes over its offsets. Raises RecordsTooLarge for a member whose group would not fit into
+        one record: it must not join, because the group could no longer be written.
         """
         turn = self.turn(now_ms)
         request = joining.request

@@ -36,10 +36,11 @@ def end_transaction(
     new_producer_id: NewProducerId,
     now_ms: int,
 ) -> Decision:
-    """INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS (markers being written),
-    INVALID_TXN_STATE, or the error of `new_producer_id`.
+    """Decide the end of a transaction: its outcome, or an error.
 
-    NONE without a new state: it has ended so already, and the request came again.
+    Errors: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS (markers being written),
+    INVALID_TXN_STATE, or the error of `new_producer_id`. NONE without a new state means a repeated request: the
+    transaction has already ended in that way.
     """
     if transaction is None:
         return Decision(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -64,7 +65,7 @@ def end_transaction(
 def _end_in_epoch(
     transaction: Transaction, producer_id: int, producer_epoch: int, commit: bool, now_ms: int
 ) -> Decision:
-    """Versions 0 and 1: the epoch stays, and the state alone shows whether a request came again."""
+    """Versions 0 and 1: the epoch stays, and the state alone shows if a request is a repetition."""
     if producer_id != transaction.producer_id:
         return Decision(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if producer_epoch != transaction.producer_epoch:

@@ -52,7 +52,9 @@ def initialize(
     transaction_version: int,
     now_ms: int,
 ) -> Decision:
-    """Give an id that is known a new epoch. A state of PREPARE_ABORT in the decision means: come again.
+    """Give an id that is known a new epoch.
+
+    A decision with the state PREPARE_ABORT asks the producer to repeat its request.
 
     CONCURRENT_TRANSACTIONS, PRODUCER_FENCED, or the error of `new_producer_id`. `transaction_version` is the broker's.
     """

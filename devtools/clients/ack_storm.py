@@ -45,7 +45,10 @@ class Pipe(Protocol):
 
 
 class AckStorm:
-    """A consumer of partition 0 of one topic. `settled`: accepted or rejected offsets, which must not come again."""
+    """A consumer of partition 0 of one topic.
+
+    `settled`: accepted or rejected offsets, which must not be delivered again.
+    """
 
     def __init__(self, pipe: Pipe, topic: str, topic_id: bytes, group: str, *, in_flight: int = 100) -> None:
         self._pipe = pipe

@@ -16,7 +16,7 @@ _SETTINGS: Final = {"offsets.topic.num.partitions": "1", "share.coordinator.stat
 
 
 def make_archives() -> None:
-    """Make those of the broker, and of its tools and clients, unless they are there.
+    """Make the archives of the broker, and of its tools and clients, unless they exist.
 
     RuntimeError with the output of a JVM that fails.
     """

@@ -173,7 +173,7 @@ class ShareGroupStream(SharedStreamProducer):
         return broker_payload
 
     async def advance(self, batch: Sequence[AdvanceItem]) -> None:
-        """Acknowledge records, with the next request to their broker. Whose lock was lost comes again."""
+        """Acknowledge records, with the next request to their broker. Those whose lock was lost are delivered again."""
         for record, outcome in batch:
             self._waiting -= 1
             self._fewer.set()

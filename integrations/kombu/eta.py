@@ -37,7 +37,10 @@ class WaitingTasks:
         self._may_move: dict[ShareRecord, float] = {}
 
     def keep(self, record: ShareRecord, ahead_s: float) -> None:
-        """Note that Celery keeps the record's task for so many seconds. Its lock is renewed as if it had come then."""
+        """Note that Celery keeps the record's task for so many seconds.
+
+        Its lock is renewed as if the record had been delivered then.
+        """
         record.held_since = asyncio.get_running_loop().time() + ahead_s
         self._early.keep(record, time.time() + ahead_s, self._may_move.pop(record, may_move_s(record)))
         self._upkeep.start()

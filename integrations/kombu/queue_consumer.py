@@ -110,7 +110,7 @@ class QueueConsumer:
         self._woken.set()
 
     def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
-        """Acknowledge it; an error is logged, and the record comes again."""
+        """Acknowledge it; an error is logged, and the record is delivered again."""
         task = asyncio.create_task(self._settle(record, kind))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
@@ -225,11 +225,11 @@ class QueueConsumer:
 
 
 class LocksLost(ConnectionError):
-    """A loss of locks: delivered, unacknowledged records come again, to some consumer.
+    """A loss of locks: unacknowledged records are delivered again, to some consumer.
 
     Celery sees it as a lost connection, though ours may be whole: it then forgets what it has not begun.
     """
 
 
 class ConsumerEnded(ConnectionError):
-    """A fault of the consumer; records in hand come again."""
+    """A fault of the consumer; records in hand are delivered again."""

@@ -40,7 +40,7 @@ class _InFlight(NamedTuple):
 class PartitionCopy:
     """The copy of one partition. `position` is the known position at the target.
 
-    `progress` is called with the bytes of each batch that is there.
+    `progress` is called with the bytes of each batch at the target.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class PartitionCopy:
             self.position = self.position._replace(upstream=end)
 
     def _take(self, step: Step, ahead: OffsetSync, there: int) -> OffsetSync:
-        """Send the batch of a step, unless it is there; return the copy's position then."""
+        """Send the batch of a step, unless the target has it; return the copy's position then."""
         after = ahead._replace(upstream=step.following)
         sent = None
         if step.batch is not None:

@@ -31,7 +31,7 @@ _HAS_MEMBERS: Final = "has members: stop them before the cut-over"
 
 
 class GroupOptions(NamedTuple):
-    """Patterns of groups, all without any; and whether finished records may come again if states do not move."""
+    """Patterns of groups, none for all; and if finished records may be delivered again when states cannot be moved."""
 
     groups: Sequence[str] = ()
     at_least_once: bool = False
@@ -246,8 +246,9 @@ class Groups:
         return found
 
     def verified_rows(self, topics: Collection[str]) -> Iterator[MigrationRow]:
-        """Return a row for each offset handed over: whether the group is there, or has advanced from there. Everything
-        that was handed over of share groups is compared, record by record, where the target shows it.
+        """Return a row for each offset handed over: if the group is at that offset, or has advanced from it.
+
+        Everything that was handed over of share groups is compared, record by record, where the target shows it.
         """
         names = {each.topic_id: name for name, each in self._journal.known.topics.items() if name in topics}
         for group, handed in self._handed(self._journal.known.offsets, names):

@@ -65,8 +65,8 @@ def is_due(last: OffsetSync, position: OffsetSync, runs: Runs) -> bool:
 def find(syncs: Sequence[OffsetSync], offset: int) -> Place:
     """Return where an offset of the source lies among syncs, which ascend; the last is the copy's position.
 
-    An offset below the first is gone at the source: the first record there is the next. One behind all that was copied
-    is the end of the copy.
+    An offset below the first was removed at the source: its first record is the next one. One behind all that was
+    copied is the end of the copy.
     """
     at = bisect_left(syncs, offset, key=lambda one: one.upstream)
     above = syncs[min(at, len(syncs) - 1)]

@@ -257,11 +257,11 @@ def columns(
 def key_hashes(
     data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, offsets: list[int], hashes: list[int]
 ) -> bool:
-    """Append the hash of each key of `count` records from `pos` on to `hashes`, its offset to `offsets`; null keys are
-    left out, and so are records whose offset is not above the last one there.
+    """Append the hash of each key of `count` records from `pos` on to `hashes`, and its offset to `offsets`.
 
-    The hash is this process's own of bytes. False when a record cannot be read up to the end of its key, which has to
-    be below `end`; those before it are there.
+    Null keys are left out, and so are records whose offset is not above the last one in `offsets`. The hash is Python's
+    for bytes in this process. False if a record cannot be read up to the end of its key, which has to be below `end`;
+    earlier ones are added.
     """
     last: i64 = base_offset - 1
     if len(offsets) > 0 and offsets[-1] > last:
@@ -290,12 +290,11 @@ def key_hashes(
 def header_values(
     data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, name: bytes, offsets: list[int], values: list[bytes]
 ) -> bool:
-    """Append the value of the first header of this name of each of `count` records from `pos` on to `values`, a null as
-    no bytes, and its offset to `offsets`; left out are records without one, and those whose offset is not above the
-    last one there.
+    """Append the first header of this name of each of `count` records to `values`, the record's offset to `offsets`.
 
-    Of records in which the name's bytes are not found no more than the length is looked at. False when one cannot be
-    read up to that header, which has to be below `end`; those before it are there.
+    The records begin at `pos`; a null counts as no bytes. Records without the header are left out, and those whose
+    offset is not above the last one in `offsets`. Of records that do not contain the name's bytes only the length is
+    read. False if one cannot be read up to that header, which has to be below `end`; earlier ones are added.
     """
     last: i64 = base_offset - 1
     if len(offsets) > 0 and offsets[-1] > last:

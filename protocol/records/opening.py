@@ -121,7 +121,7 @@ def find_in_steps(
 
 
 def _without_value(data: bytes) -> tuple[int, bytes, int] | None:
-    """Return the beginning of a record whose value goes on behind `data`, as a record with an empty value.
+    """Return the beginning of a record whose value continues behind `data`, as a record with an empty value.
 
     Return its length, that beginning, and how many more bytes the value has; None if the record has another form.
     """

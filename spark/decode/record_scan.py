@@ -115,7 +115,7 @@ def find_records(data: Array, starts: Array, ends: Array, counts: Array) -> Exte
 
 
 class _Walk(NamedTuple):
-    """Every record that was passed (its lane, its number there, its extent), and the lanes that came to a bad end."""
+    """Every record that was passed (its lane, its number there, its extent), and the lanes that ended with an error."""
 
     lane: Array
     step: Array

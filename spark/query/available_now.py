@@ -51,7 +51,9 @@ class AvailableNow:
             del self.left[topic_partition]
 
     def lost(self) -> None:
-        """Note that locks were lost, possibly of records in no micro-batch yet: they come again, from any partition."""
+        """Note that locks were lost, possibly of records in no micro-batch yet: they are delivered again, from any
+        partition.
+        """
         self.left = dict(self._ends)
         self._empty = 0
 

@@ -4,7 +4,7 @@
     broker -> test   {"id": 1, "ok": 31000} or {"id": 1, "error": "..."}; first {"ready": [...], "metrics": ...}
     broker -> test   {"crash": [[1, 2]]}: a fault ends it; the numbers of its faults and how often each was applied
 
-One JSON object a line. When the test's end of the socket closes, the test is gone, and the broker ends at once.
+One JSON object a line. When the test's end of the socket closes, the test has ended, and the broker ends at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shareq.testing.inside.world import Inside, Start
 
 
 def run(arguments: Sequence[str], control: socket.socket, start: Start, own_dir: str | None) -> int:
-    """Serve until a signal; the exit code. `own_dir` is removed when the test is gone."""
+    """Serve until a signal; the exit code. `own_dir` is removed when the test has ended."""
 
     def crash() -> None:
         channel.crash()

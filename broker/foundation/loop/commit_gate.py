@@ -56,8 +56,9 @@ class CommitGate:
                 self._call_soon(self._let_through)
 
     def passed(self) -> Pending[None]:
-        """Return a pending that is complete if work may pass now, else completed when it may: then it goes on in that
-        call. For work that is not in turns, which others would have to wait behind.
+        """Return a pending that is complete as soon as work may pass; the work runs in the call that completes it.
+
+        It is for work that is not in turns, which would hold up others if it waited in line.
         """
         if self.is_free:
             return completed(None)

@@ -1,12 +1,12 @@
 """Produce: v3-13; v0-2 are advertised and not served (KAFKA-18659).
 
-Behaviour: each partition carries exactly one batch, checked and appended as it came; an error concerns its partition
+Behaviour: each partition carries exactly one batch, checked and appended unchanged; an error concerns its partition
 alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
-there an error closes the connection. Does not hold later requests of the connection back.
-Transactional batches must belong to their producer's transaction; the connection waits until this is verified. v7:
-zstd. v8: error messages, and the faulty records. v10: the leaders of partitions that other brokers lead. v11:
-TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches add their partition to the transaction
-(KIP-890). v13: topic ids instead of names.
+there an error closes the connection. Does not hold later requests of the connection back. Transactional batches must
+belong to their producer's transaction; the connection waits until this is verified. v7: zstd. v8: error messages, and
+the faulty records. v10: the leaders of partitions that other brokers lead. v11: TRANSACTION_ABORTABLE instead of
+INVALID_TXN_STATE. v12: transactional batches add their partition to the transaction (KIP-890). v13: topic ids instead
+of names.
 """
 
 from __future__ import annotations

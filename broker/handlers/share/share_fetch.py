@@ -118,7 +118,7 @@ _MODES: Final = {mode.value: mode for mode in AcquireMode}
 def _mode(request: ShareFetchRequest, wanted: Sequence[WantedPartition]) -> AcquireMode | None:
     """Return how records are acquired; None if the number is no mode, and there are partitions to fetch.
 
-    This is found out late, as by Apache Kafka: the epoch and the acknowledgements have gone through.
+    As in Apache Kafka, this is checked late: the session's epoch and the acknowledgements have been applied by then.
     """
     mode = _MODES.get(request.share_acquire_mode)
     if mode is None and all(each.topic is None for each in wanted):

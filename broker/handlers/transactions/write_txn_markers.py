@@ -78,7 +78,7 @@ class _Topic(NamedTuple):
 
 
 class _Rows:
-    """The rows of an answer: one for each partition of a producer, with the error that came last."""
+    """The rows of an answer: one for each partition of a producer, with its last error."""
 
     __slots__ = ("_producers", "_topics", "response")
 

@@ -298,7 +298,7 @@ class CleaningPass:
         return position + 2 * _LOAD_BYTES
 
     async def _took(self, records: int) -> None:
-        """Count records of a large batch that were gone through."""
+        """Count the handled records of a large batch."""
         await self._pace(RECORD_BYTES * max(records, 1))
         self._check()
 

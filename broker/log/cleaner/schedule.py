@@ -276,7 +276,7 @@ class LogCleaner:
         logger.error("the cleaner failed", exc_info=error)
 
     def _pace(self, size: int) -> Breath:
-        """Count bytes that were gone through. The result pauses once the turn is spent, and all is done that is due."""
+        """Count the handled bytes. The result pauses once the turn is spent, and all is done that is due."""
         before = self._done // ELEMENT_BYTES
         self._done += size
         breath = self._env.budget.breathe(self._done // ELEMENT_BYTES - before)

@@ -67,7 +67,10 @@ class MissingOffsets(NamedTuple):
 
 
 class MissingFolder(NamedTuple):
-    """A partition's folder that is gone: one with an empty segment takes its place, and the log ends where it did."""
+    """A missing folder of a partition.
+
+    A new one with an empty segment takes its place, and the log ends at the same offset.
+    """
 
     name: str
     topic_id: bytes

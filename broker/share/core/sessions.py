@@ -326,7 +326,7 @@ class ShareSessions:
     def close(self, group_id: str, member_id: str) -> ClosedSession | None:
         """End the member's session: a request with the final epoch has been processed. None when there is none.
 
-        The group may be left without sessions; its state stays in memory until the connection goes, too.
+        The group may have no sessions afterwards; its state stays in memory until the connection ends, too.
         """
         return self._remove((group_id, member_id))
 

@@ -209,7 +209,7 @@ class HeldRecords:
         return found
 
     def lapsed(self, now: float) -> list[ShareRecord]:
-        """Remove records that were not handed out and whose locks have ended: they come again."""
+        """Remove records that were not handed out and whose locks have ended: they are delivered again."""
         if now < self._first_deadline:
             return []
         gone = [record for record in self if record.state is State.BUFFERED and record.deadline <= now]

@@ -32,8 +32,8 @@ MOST_DELAY_S: Final = 604_800.0
 class LockLost(ClientError):
     """The record is no longer this member's: its lock ran out, or the session with its broker ended.
 
-    It comes again to some member of the group, unless its delivery limit is reached, or it was accepted and only the
-    answer to that is missing.
+    The record is delivered again to some member of the group, unless its delivery limit is reached, or it was accepted
+    and only the answer was lost.
     """
 
 

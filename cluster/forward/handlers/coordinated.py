@@ -59,8 +59,9 @@ class Topics(NamedTuple):
 
 
 class Coordinated(NamedTuple):
-    """An RPC, by the coordinator it goes to: its kind, and the field with the key. `rights` come with the fields that
-    name what they are on.
+    """An RPC for a coordinator: the coordinator's kind, and the field with its key.
+
+    `rights` come with the fields that name what they are on.
     """
 
     kind: Kind

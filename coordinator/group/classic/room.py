@@ -1,7 +1,7 @@
-"""A check that a classic group still fits into its record when a member comes in.
+"""A check that a classic group still fits into its record when a member joins.
 
 The group is written down long after the member has come: when its leader's assignment arrives. Apache Kafka finds out
-then, and the group rebalances again and again. Here the member is not let in, and the group goes on without it.
+then, and the group rebalances again and again. Here the member is refused, and the group works on without it.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class HeartbeatOutcome:
     """The outcome of a heartbeat.
 
     `current`: the member's assignment then; `moved`: that was rewritten. `bumped`: the group has a new epoch.
-    `replaces`: the id of the member that is gone by it. `is_long`: its records are large.
+    `replaces`: the id of the member that this one replaces. `is_long`: its records are large.
     """
 
     response: ConsumerGroupHeartbeatResponse

@@ -37,7 +37,7 @@ class ClassicMetadata:
 
     @property
     def protocol_name(self) -> str:
-        """The protocol it goes by: the one it likes best."""
+        """The member's preferred protocol."""
         return self.protocols[0][0]
 
     @property

@@ -34,7 +34,7 @@ def check_join(group: ConsumerGroup, joining: Joining, policy: MigrationPolicy, 
 
 
 def needs_member_id(joining: Joining) -> bool:
-    """Return True if the member has to come again with the id that it is given (KIP-394)."""
+    """Return True if the member has to repeat its request with the id that it gets (KIP-394)."""
     request = joining.request
     unknown = not request.member_id and request.group_instance_id is None
     return unknown and joining.version >= MEMBER_ID_FROM_VERSION

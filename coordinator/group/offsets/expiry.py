@@ -1,8 +1,8 @@
 """The expiry of a group's offsets.
 
-An offset whose commit named a retention goes when that is over; any other `offsets.retention.minutes` after its commit,
-or after its group lost the last member. It stays while its group has members that may read the topic, or while a
-transaction is open that has also committed one.
+An offset whose commit named a retention is removed when that is over; any other `offsets.retention.minutes` after its
+commit, or after its group lost the last member. It stays while its group has members that may read the topic, or while
+a transaction is open that has also committed one.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class StatePartitions:
 
 
 def pauses(topics: int) -> Iterator[None]:
-    """Pause so that others may have their turn, if so many topics are gone through."""
+    """Pause to let others have their turn, if so many topics have been handled."""
     if topics > MANY_TOPICS:
         yield
 

@@ -116,7 +116,7 @@ class ShareGroups:
     def repeat_heartbeat(
         self, group_id: str, member_id: str, member_epoch: int, now_ms: int, connection_id: int
     ) -> ShareGroupSettings | None:
-        """Begin a heartbeat like the member's last one, which came over the same connection and named no topics.
+        """Begin a heartbeat like the member's last one, which was sent over the same connection and named no topics.
 
         Return the group's settings where the answer has nothing else to say: the epoch is still the member's. None: it
         has to be decided by `begin_heartbeat`, and nothing has happened.
@@ -259,7 +259,7 @@ class ShareGroups:
     def finish_delete_offsets(
         self, group_id: str, deleted_topic_ids: Collection[bytes]
     ) -> Steps[CoordinatorResult[None]]:
-        """`deleted_topic_ids`: the topics of the plan whose share states are all gone."""
+        """`deleted_topic_ids`: the topics of the plan whose share states are all deleted."""
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(None)

@@ -173,8 +173,8 @@ def begin(
 
 
 def is_settled(group: ShareGroup, activity: Activity, member_id: str, member_epoch: int) -> bool:
-    """Return True if a heartbeat of the member at this epoch, from where its last one came and without a subscription,
-    would change nothing and be answered without an assignment.
+    """Return True if a heartbeat of the member at this epoch, over the connection of its last one and without a
+    subscription, would change nothing and be answered without an assignment.
     """
     if activity.settled_at != group.revision or activity.metadata_stale or activity.initializations:
         return False

@@ -43,8 +43,9 @@ class SessionTimeouts:
         now_ms: int,
         connection_id: int | None = None,
     ) -> None:
-        """Start the member's session timeout over. Its heartbeat came over the connection; None: over none that will
-        be reported as lost.
+        """Start the member's session timeout again after a heartbeat over a connection.
+
+        `connection_id` is None for a connection whose loss is not reported.
         """
         key = (group_id, member_id)
         if self._connection_of.get(key) != connection_id:

@@ -143,7 +143,7 @@ def _in_one_line(
     parent: click.Context | None,
     extra: dict[str, Any],
 ) -> click.Context:
-    """Wrong options in one line, as everything that goes wrong."""
+    """Print wrong options in one line, like every other error."""
     try:
         return make(info_name, args, parent, **extra)
     except click.exceptions.NoArgsIsHelpError:

@@ -30,7 +30,7 @@ def next_fetch_offset(window: InFlightWindow) -> int:
 
 
 def move_gap_start(window: InFlightWindow, offset: int) -> None:
-    """Move the gap's start: records up to `offset` (exclusive) have just been acquired, or are gone."""
+    """Move the gap's start: records up to `offset` (exclusive) have just been acquired, or were removed."""
     gap = window.gap
     if gap is None:
         return

@@ -1,8 +1,8 @@
 """JoinGroup: whether a client may join, under which id, and whether a rebalance follows.
 
-A client without a member id is given one and asked to come again (MEMBER_ID_REQUIRED, from version 4, KIP-394), so that
-a JoinGroup whose answer got lost leaves no member behind. A static member (KIP-345) that comes without its id replaces
-itself: the old id is fenced, and a Stable group stays as it is if the protocol does.
+A client without a member id gets one and has to repeat its request (MEMBER_ID_REQUIRED, from version 4, KIP-394), so
+that a JoinGroup whose answer got lost leaves no member behind. A static member (KIP-345) that joins without its id
+replaces itself: the old id is fenced, and a Stable group stays as it is if the protocol does.
 """
 
 from __future__ import annotations
