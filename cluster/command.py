@@ -2,12 +2,14 @@
 
     node_of   at the command line: what the options and properties mean
     make      when its listeners are bound: the link, the checks, the ground
+    findings_at   what a trial finds, without a node
 
 The command line imports only this module of the nodes' package, and only for a node.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from collections.abc import Mapping
@@ -20,6 +22,8 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Begin, beginner
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.os_clock import LoopClock
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.process.sockets import ServeError
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.cluster.link.boot_clock import BootClock
@@ -29,10 +33,11 @@ from shareq.cluster.link.peer_connections import PeerConnections
 from shareq.cluster.link.ports import Link
 from shareq.cluster.membership.group import MembershipSettings
 from shareq.cluster.membership.nodes import Placement
-from shareq.cluster.node.checks import PATIENCE_MS, Checked, Unreachable, Wanted, check_cluster, reach
+from shareq.cluster.node.checks import PATIENCE_MS, Checked, Reached, Unreachable, Wanted, check_cluster, reach
 from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
 from shareq.cluster.node.options import ClusterOptions, client_of_nodes, cluster_options, node_id_of, replication_of
 from shareq.cluster.node.state_topics import GROUPS, NAMES, STATES
+from shareq.cluster.node.trial import Finding, try_cluster
 from shareq.cluster.state.config_log import CONFIG_TOPIC, ConfigLog, wanted_config_topic
 from shareq.cluster.state.pruning import PruningSettings
 from shareq.cluster.state.take_over import TakeOverSettings
@@ -65,6 +70,37 @@ def node_of(
     node_id = node_id_of(config, socket.gethostname(), SystemRandom().randrange)
     numbered = config.with_dynamic({"node.id": str(node_id)})
     return Node(numbered, NodeStart(numbered, options))
+
+
+async def findings_at(bootstrap: str, client: Mapping[str, str]) -> list[Finding] | str:
+    """Return what a trial finds of the cluster at these addresses, or why it is not reached.
+
+    Raises the ConfigError of clients.
+    """
+    options = cluster_options(bootstrap, client)
+    loop = asyncio.get_running_loop()
+    fs = OsFs(loop.call_soon_threadsafe)
+    env = Environment(LoopClock(loop), SystemRandom(), fs)
+    link = NetworkLink(options.client)
+    begin = beginner(env.budget, Turns(env.clock.call_soon).run)
+    try:
+        found = await _reached(env, link, begin, options.bootstrap)
+        mark = env.rng.randbytes(4).hex()
+        return await arrived(begin(try_cluster(env, link, found, replication_of(BrokerConfig.load({})), mark)))
+    except ServeError as error:
+        return str(error)
+    finally:
+        link.close()
+        await link.wait_closed()
+        fs.close()
+
+
+async def _reached(env: Environment, link: Link, begin: Begin, name: str) -> Reached:
+    found = await arrived(begin(reach(env, link, PATIENCE_MS)))
+    if isinstance(found, Unreachable):
+        what = "it refuses the node" if found.refused else f"it was not reached in {PATIENCE_MS / 1000:g} s"
+        raise ServeError(f"cluster {name}: {what}: {found.text}")
+    return found
 
 
 class NodeStart:
@@ -110,10 +146,7 @@ class NodeStart:
 
     async def _check(self, env: Environment, link: Link, begin: Begin) -> Checked:
         name = self._options.bootstrap
-        found = await arrived(begin(reach(env, link, PATIENCE_MS)))
-        if isinstance(found, Unreachable):
-            what = "it refuses the node" if found.refused else f"it was not reached in {PATIENCE_MS / 1000:g} s"
-            raise ServeError(f"cluster {name}: {what}: {found.text}")
+        found = await _reached(env, link, begin, name)
         checked = await arrived(begin(check_cluster(env, link, self._wanted(), found)))
         for warning in checked.warnings:
             logger.warning("cluster %s: %s", name, warning)

@@ -22,13 +22,18 @@ Examples:
     --command-property ssl.truststore.location=ca.pem
       The same without a file. Every user of the machine can read a command line: passwords belong into the file.
 
+  shareq check --cluster kafka-1:9092,kafka-2:9092
+      What a Kafka cluster can do for nodes (shareq serve --cluster), tried on topics of its own that are deleted again.
+
 \b
-Exit codes: 0 the broker has answered, 1 it has not (one line on stderr says why), 2 wrong options or properties.
+Exit codes: 0 the broker has answered, or nodes can work, 1 not (one line on stderr says why), 2 wrong options or
+properties.
 """
 
 
 @own_command("check", EPILOG)
-@click.argument("address", metavar="HOST:PORT")
+@click.argument("address", metavar="HOST:PORT", required=False)
+@click.option("--cluster", metavar="HOST:PORT,...", help="Try what nodes need of this Kafka cluster.")
 @click.option("--timeout", "timeout_s", metavar="SECONDS", default=5.0, show_default=True, help="When to give up.")
 @click.option("--command-config", "config_file", metavar="FILE", help="Properties of a client, for TLS and SASL.")
 @click.option(
@@ -38,11 +43,20 @@ Exit codes: 0 the broker has answered, 1 it has not (one line on stderr says why
     multiple=True,
     help="One property, over the file. Repeatable.",
 )
-def command(address: str, timeout_s: float, config_file: str | None, settings: tuple[str, ...]) -> None:
+def command(
+    address: str | None, cluster: str | None, timeout_s: float, config_file: str | None, settings: tuple[str, ...]
+) -> None:
     """Ask a running broker for ApiVersions, as any client does first. Works without authentication, too.
 
     With properties of a client it also shakes hands and logs in as they say.
     """
+    if (address is None) is (cluster is None):
+        exit_with(USAGE, "check takes either HOST:PORT or --cluster HOST:PORT,...")
+    if cluster is not None:
+        properties = {} if config_file is None else read_properties(config_file, "--command-config")
+        _try_cluster(cluster, properties | pairs("--command-property", settings))
+        return
+    assert address is not None
     host, port = host_and_port("check", address, 9092)
     if not 0 < timeout_s <= MAX_TIMEOUT_S:
         exit_with(USAGE, f"--timeout {timeout_s:g}: must be above 0 and at most {MAX_TIMEOUT_S:g}")
@@ -57,6 +71,25 @@ def command(address: str, timeout_s: float, config_file: str | None, settings: t
         check_broker(host, port, timeout_s)
     except UnhealthyError as error:
         exit_with(REFUSED, f"{address}: {error}")
+
+
+def _try_cluster(bootstrap: str, properties: Mapping[str, str]) -> None:
+    import asyncio
+
+    from shareq.client.errors import ConfigError
+    from shareq.cluster.command import findings_at
+    from shareq.cluster.node.trial import Verdict
+
+    try:
+        found = asyncio.run(findings_at(bootstrap, properties))
+    except ConfigError as error:
+        exit_with(USAGE, str(error))
+    if isinstance(found, str):
+        exit_with(REFUSED, found)
+    for verdict, text in found:
+        click.echo(f"{verdict.value:5}{text}")
+    if any(verdict is Verdict.BAD for verdict, _ in found):
+        exit_with(REFUSED, f"cluster {bootstrap}: nodes cannot work in front of it")
 
 
 def _check_as_client(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:

@@ -119,6 +119,16 @@ def test_topics_that_are_made_and_deleted_by_way_of_a_node(tmp_path: Path, plain
         assert asyncio.run(accepted(node.bootstrap, "again", "many-1", 1)) == [b"a"]
 
 
+def test_a_trial_finds_what_nodes_need_and_leaves_nothing_behind(plain: ApacheCluster) -> None:
+    """Lack nothing but brokers, of which there is one; 4.3.1 has share groups of its own."""
+    lines = shareq("check", "--cluster", plain.address).splitlines()
+    lacking = {" ".join(line[5:].split()[:4]) for line in lines if not line.startswith("ok ")}
+    assert lacking <= {"the cluster has 1", "the cluster has share"}
+    assert sum(line.startswith("ok ") for line in lines) == 6
+    at = ("-b", plain.address)
+    assert "shareq-check" not in shareq("topics", "list", *at) + shareq("groups", "list", *at)
+
+
 def test_what_one_node_confirmed_another_one_knows(tmp_path: Path, plain: ApacheCluster) -> None:
     with node_process(tmp_path, plain.address) as first, node_process(tmp_path, plain.address) as second:
         first.wait_until_ready()

@@ -30,6 +30,9 @@ SHOWN_BY: Final = {
         "tests/interop/test_commit_sync_alone.py::test_a_silent_broker_is_waited_for_until_the_timeout",
         "tests/interop/test_commit_sync_alone.py::test_a_killed_broker_is_not_waited_for",
     ),
+    "All is `ok` before those two": (
+        "tests/interop/test_nodes.py::test_a_trial_finds_what_nodes_need_and_leaves_nothing_behind",
+    ),
     "its protocol; 3.9.1 and 4.3.1 are tried": (
         "tests/interop/test_nodes.py::test_what_one_node_confirmed_another_one_knows",
     ),
