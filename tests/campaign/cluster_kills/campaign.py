@@ -46,7 +46,14 @@ class Rounds:
         """
         folder = Path(tempfile.mkdtemp(prefix="shareq-cluster-kills-"))
         cell = self._cell
-        scene = Scene(folder, self._cluster, cell.nodes, by_proxies=cell.by_proxies, guarded=cell.guarded)
+        scene = Scene(
+            folder,
+            self._cluster,
+            cell.nodes,
+            by_proxies=cell.by_proxies,
+            guarded=cell.guarded,
+            divided=cell.divided,
+        )
         number, before, is_well = first, Verdict(0, [], [], [], 0, 0), False
         try:
             scene.start()

@@ -44,7 +44,8 @@ class Fault:
 class Cell(NamedTuple):
     """One fault, which returns when all processes run again.
 
-    The longest time without a confirmation should be `within_s`.
+    The longest time without a confirmation should be `within_s`. `divided`: each node owns a part of the slots, and of
+    the groups; slots move when one goes, and when it comes back.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Cell(NamedTuple):
     by_proxies: bool = False
     guarded: bool = False
     three_brokers: bool = False
+    divided: bool = False
 
 
 def _owner(scene: Scene) -> OurProcess:
@@ -237,6 +239,12 @@ CELLS: Final = {
         Cell("leader of the states, SIGKILL", _broker_dies(_state_leader), BROKER_MISSED_S + 3, three_brokers=True),
         Cell("the membership's broker, SIGKILL", _broker_dies(_coordinator), BROKER_MISSED_S + 3, three_brokers=True),
         Cell("brokers restart one by one", _brokers_restart, BROKER_MISSED_S + 3, three_brokers=True),
+        Cell("of two owners the topic's, SIGKILL", _ends(signal.SIGKILL, owner=True), 3.0, divided=True),
+        Cell("of two owners the topic's, SIGTERM", _ends(signal.SIGTERM, owner=True), 1.5, divided=True),
+        Cell("of two owners the topic's, SIGSTOP, a zombie then", _owner_stops, 9.0, divided=True),
+        Cell("of two owners the other one, SIGKILL", _ends(signal.SIGKILL, owner=False), 3.0, divided=True),
+        Cell("of two owners the other one, SIGTERM", _ends(signal.SIGTERM, owner=False), 1.5, divided=True),
+        Cell("both owners, SIGKILL, from their start", _both_die, 3.0, divided=True),
     )
 }
 """The bounds: 3 s after a killed process, or the first start where all were killed, 1.5 s after SIGTERM, 9 s after

@@ -49,9 +49,19 @@ class Scene:
     """All processes. `kind` is the cluster's: a version of Apache Kafka, or `ours`.
 
     With `by_proxies` both sides of a node can be cut: `cuts[node]` to the cluster, `client_cuts[node]` to its clients.
+    `divided`: each node serves a part of the topics.
     """
 
-    def __init__(self, folder: Path, kind: str, nodes: int, *, by_proxies: bool = False, guarded: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        kind: str,
+        nodes: int,
+        *,
+        by_proxies: bool = False,
+        guarded: bool = False,
+        divided: bool = False,
+    ) -> None:
         self.hung = 0
         self.replaced = 0
         self.topic_id = b""
@@ -61,6 +71,7 @@ class Scene:
         self.nodes: list[OurProcess] = []
         self._folder = folder
         self._by_proxies = by_proxies
+        self._divided = divided
         self._proxies: list[Proxy] = []
         self._for_clients: list[int] = []
         self._journals = Journals(folder)
@@ -110,6 +121,7 @@ class Scene:
             "listeners": f"PEERS://127.0.0.1:{port},CLIENTS://127.0.0.1:{for_clients}",
             "advertised.listeners": f"PEERS://127.0.0.1:{port},CLIENTS://127.0.0.1:{shown}",
             "listener.security.protocol.map": "PEERS:PLAINTEXT,CLIENTS:PLAINTEXT",
+            "shareq.cluster.placement": "topic" if self._divided else "one",
         }
         where = ["--cluster", self.cluster.bootstrap_of(number)]
         return OurProcess(folder, settings, port, where, has_data=False)
