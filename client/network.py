@@ -60,10 +60,10 @@ def _call(
 
 
 class Network:
-    """`NetworkCore` for callers that block: the methods of the same names mean the same.
+    """The methods of `NetworkCore`, for callers that block.
 
-    By default on sockets of its own. `clock` is in seconds, `sleep` waits for some; without `tries_again` no call tries
-    again. `over` gives one on a core that another driver serves.
+    By default it has sockets of its own; `over` makes one whose core another driver serves. `clock` is in seconds,
+    `sleep` waits for some; without `tries_again` no call is repeated.
     """
 
     request = _call(NetworkCore.request)
@@ -92,7 +92,7 @@ class Network:
 
     @classmethod
     def over(cls, core: NetworkCore, run: Run) -> Self:
-        """Return one whose calls `run` hands to the driver of `core`, and waits for."""
+        """Return a network whose calls `run` passes to the driver of `core`, and waits for."""
         made = cls.__new__(cls)
         made._serve(core, run)
         return made

@@ -1,7 +1,7 @@
 """A file system on which the broker's own writes to a full disk go into the reserve.
 
-A write that fails for want of room is taken back, as much of the reserve is given up as its purpose may have (`use_of`
-in `policy`), and it is made once more. Clients' records get none: their files are not even looked at.
+If a write fails for lack of room, it is undone, the part of the reserve that its purpose may use is freed (`use_of` in
+`policy`), and the write is repeated. Clients' records get nothing from the reserve: their files are passed through.
 """
 
 from __future__ import annotations

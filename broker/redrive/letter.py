@@ -122,9 +122,10 @@ def has_sent(spec: RedriveSpec, progress: Iterable[PartitionProgress], partition
 
 
 def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Record | None, now_ms: int) -> RecordData:
-    """Return the record to send back. With `source`, the dead record itself, it has that record's content and headers.
+    """Return the record to send back.
 
-    `now_ms` by the wall.
+    Its content and headers are the letter's, or those of `source`, the dead record itself, if given. `now_ms` is by the
+    wall clock.
     """
     record = letter.record
     content = record if source is None else source

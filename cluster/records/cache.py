@@ -4,8 +4,8 @@ Each partition has chunks, runs of whole batches as a broker answered them, of t
 their transactions were aborted, or have none, and serve every reader. *Undecided* ones were fetched for readers of
 uncommitted records while transactions were open, and serve those readers alone.
 
-Room is reserved before records are requested, so that pending answers are within the budget. An answer may be larger
-than its reservation, by a first batch larger than any limit; then it stays until the next one comes.
+Room is reserved before records are requested, so that pending answers are within the budget. An answer may exceed its
+reservation if its first batch is larger than any limit; it is then kept until the next answer.
 """
 
 from __future__ import annotations

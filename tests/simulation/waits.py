@@ -87,7 +87,7 @@ class Waits:
             self.failed[place] = (known[0], min(known[1], now_ms))
 
     def on_given_back(self, place: Place, until_ms: int) -> None:
-        """It was answered that the record waits until then."""
+        """Note a confirmed release with a delay: the record waits until `until_ms`."""
         self.given[place] = until_ms
 
     def forget(self, slot: int | None = None) -> None:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class ClaimRules(NamedTuple):
     """The rules for a token's claims.
 
-    It needs one of `audiences`; without any, every audience is accepted, or none. `issuer` is None if any key holder
-    may have issued it. `clock_skew_s` is the greatest allowed difference to the issuer's clock.
+    The token must name one of `audiences`; if these are empty, its audience does not matter. `issuer` is None if any
+    key holder may have issued it. `clock_skew_s` is the greatest allowed difference to the issuer's clock.
     """
 
     audiences: tuple[str, ...]
