@@ -75,7 +75,8 @@ class Dates:
         if together == _LARGE:
             self._sent[value] = wall_ms + rng.choice(_AHEAD_MS[-2:])
             return ((NOT_BEFORE, b"%d" % self._sent[value]),)
-        kind = rng.choices(("none", "time", "far", "no time"), _CHANCES)[0]
+        chances = _CHANCES[:2] if self._world.breakers.on else _CHANCES  # of what is refused each leader has a letter
+        kind = rng.choices(("none", "time", "far", "no time")[: len(chances)], chances)[0]
         if kind == "none":
             return ()
         time: bytes | None = b"%d" % (wall_ms + rng.choice(_AHEAD_MS))

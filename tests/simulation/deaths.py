@@ -27,7 +27,7 @@ FIRST_SEED: Final = 1_000_000
 """Seeds from here on have dead-letter queues; those below live on as before there were any."""
 
 LONGEST_WAIT_MS: Final = 40_000  # between two tries of a letter
-_LEAST_LIMIT: Final = 2
+LEAST_LIMIT: Final = 2
 
 
 def is_about_dead_letters(seed: int) -> bool:
@@ -44,7 +44,7 @@ class Deaths:
 
     def on_delivered(self, place: Place, count: int) -> None:
         """Note a delivery, the `count`-th as far as is known."""
-        if count >= _LEAST_LIMIT:
+        if count >= LEAST_LIMIT:
             self.may_be_dead.add(place)
 
     def on_reject_sent(self, place: Place) -> None:

@@ -28,6 +28,7 @@ def drain(world: World) -> None:
     world.faults.clear()
     _begin(world)
     _await_room(world)
+    world.breakers.end()
     world.pauses.end()
     for producer in world.producers:
         producer.finish()

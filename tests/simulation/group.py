@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.coordinator.ports import IsolationLevel
-from shareq.protocol.names import PAUSED
+from shareq.protocol.names import BREAKER_LETTERS, PAUSED
+from tests.simulation.breakers import BreakerLedger
 from tests.simulation.deaths import Deaths
 from tests.simulation.key_ledger import KeyLedger
 from tests.simulation.ledger import GroupLedger
@@ -39,6 +40,7 @@ class Group:
         self.membership = MembershipLedger(group_id)
         self.deaths = Deaths()
         self.pauses = PauseLedger()
+        self.breaker = BreakerLedger()
         self.members: list[Member] = []
         self.cores: dict[int, object] = {}  # the leaders that were seen last, by slot
         self.assigned: set[int] = set()  # slots that a member was ever assigned
@@ -52,7 +54,7 @@ class Group:
         self.world.queues.configure(self)
         for name, value in properties_of(self.world.backoff).items():
             self._set(name, value)
-        for name, value in self.world.dates.properties().items():
+        for name, value in {**self.world.dates.properties(), **self.world.breakers.properties()}.items():
             self._set(name, value)
         if self.world.is_about_order:
             self._set("shareq.order", "key")
@@ -70,10 +72,15 @@ class Group:
         """Pause or resume the group."""
         self.world.seen["pauses" if paused else "resumptions"] += 1
         self.pauses.on_asked()
+        self.breaker.on_begun_again()
         if self._set(PAUSED, str(paused).lower()):
             self.pauses.on_answered(paused, delivered_by(self))
         else:
             self.adopt_settings()
+
+    def set_breaker(self, letters: int) -> None:
+        """Let so many dead letters pause the group; 0: however many."""
+        self._set(BREAKER_LETTERS, str(letters))
 
     def change_a_setting(self) -> None:
         """Change delivery limit, lock duration or isolation level from now on."""

@@ -184,4 +184,8 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "times_of_members_are_ignored": (4_000_022, 4_000_035),
     "the_first_time_ends_all_waits": (4_000_186, 4_000_250),
     "a_start_forgets_the_times_of_members": (4_000_022, 4_000_041),
+    "letters_are_not_counted": (5_000_006, 5_000_095),
+    "a_breakers_pause_is_not_stored": (5_000_006, 5_000_095),
+    "each_letter_counts_as_ten": (5_000_047, 5_000_050),
+    "letters_of_one_write_count_as_one": (5_000_006, 5_000_132),
 }

@@ -50,6 +50,7 @@ class SentAcks:
         honest: bool,
         later: dict[Place, int] | None = None,
         sent_ms: int = 0,
+        asked: int = 0,
     ) -> None:
         self.ledger = ledger
         self.generations = {place[0]: ledger.generations[place[0]] for place in acks}
@@ -59,6 +60,7 @@ class SentAcks:
         self.honest = honest
         self.later = later or {}  # how long those wait that are given back with a time
         self.sent_ms = sent_ms
+        self.asked = asked
 
     def counts(self, slot: int, ledger: GroupLedger) -> bool:
         """Return whether the slot's state is still the one they were for."""
@@ -202,6 +204,7 @@ class Member:
                 if values[offset] is CONTROL:
                     continue  # no record: to be acknowledged, and that is all
                 self.group.deaths.on_delivered(place, count)
+                self.group.breaker.on_delivered(count)
                 world.dates.on_delivered(self.group, place, count, values[offset])
                 self.group.ledger.on_delivered(
                     self.id,
@@ -245,6 +248,7 @@ class Member:
         for place, kind in acks.items():
             if kind == REJECT:
                 self.group.deaths.on_reject_sent(place)
+                self.group.breaker.on_reject_sent()
         marks = {place: ledger.on_sent(place, kind in FINISHING, kind == RENEW, now) for place, kind in acks.items()}
         later = world.dates.later_for([place for place, kind in acks.items() if kind == RELEASE])
         for place in later:
@@ -252,7 +256,16 @@ class Member:
         self.held = [place for place in self.held if acks.get(place, RENEW) == RENEW]
         if acks:
             world.note(f"{self.id} acks {acks}")
-        return SentAcks(ledger, acks, marks, now + self.group.lock_ms, honest=True, later=later, sent_ms=now)
+        return SentAcks(
+            ledger,
+            acks,
+            marks,
+            now + self.group.lock_ms,
+            honest=True,
+            later=later,
+            sent_ms=now,
+            asked=self.group.pauses.asked,
+        )
 
     def _send_acks(self, sent: SentAcks) -> None:
         world = self.world
@@ -312,6 +325,7 @@ class Member:
                 ledger.on_acknowledged(place, finishes, sent.marks[place])
                 if kind == REJECT and alone and place in ledger.finished:  # else another one finished it before
                     self.group.deaths.on_rejected(place, ledger)
+                    self.group.breaker.on_rejected(before=sent.asked != self.group.pauses.asked)
             elif error in REFUSALS:
                 ledger.on_refused(place, finishes, sent.marks[place])
             else:
@@ -379,6 +393,7 @@ class Member:
                 if view.owner == self.id:
                     for offset in range(view.first_offset, view.last_offset + 1):
                         self.group.deaths.on_delivered((partition, offset), view.delivery_count)
+                        self.group.breaker.on_delivered(view.delivery_count)
                         self.group.ledger.on_delivery_lost((partition, offset), view.delivery_count)
 
     def on_broker_lost(self) -> None:

@@ -15,10 +15,12 @@ from itertools import chain, islice
 from typing import Final
 
 from tests.simulation import (
+    breakers,
     dates,
     deaths,
     pauses,
     planted,
+    planted_breakers,
     planted_coordinators,
     planted_dates,
     planted_deaths,
@@ -62,6 +64,7 @@ ORDER_FAULTS: Final[dict[Fault, Words]] = {**planted_order.FAULTS}
 REDRIVE_FAULTS: Final[dict[Fault, Words]] = {**planted_redrives.FAULTS}
 PAUSE_FAULTS: Final[dict[Fault, Words]] = {**planted_pauses.FAULTS}
 DATE_FAULTS: Final[dict[Fault, Words]] = {**planted_dates.FAULTS}
+BREAKER_FAULTS: Final[dict[Fault, Words]] = {**planted_breakers.FAULTS}
 # What the failure says that a fault leads to: one of these.
 FAULTS: Final = {
     **SHARE_FAULTS,
@@ -73,6 +76,7 @@ FAULTS: Final = {
     **REDRIVE_FAULTS,
     **PAUSE_FAULTS,
     **DATE_FAULTS,
+    **BREAKER_FAULTS,
 }
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
@@ -116,6 +120,8 @@ def is_about(fault: Fault, seed: int) -> bool:
         return pauses.is_about_pauses(seed)
     if fault in DATE_FAULTS:
         return dates.is_about_dates(seed)
+    if fault in BREAKER_FAULTS:
+        return breakers.is_about_breakers(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
 
 
@@ -123,7 +129,7 @@ def first_of(fault: Fault) -> int:
     """The first seed that can be about the fault's subject."""
     first = {**dict.fromkeys(DEATH_FAULTS, deaths.FIRST_SEED), **dict.fromkeys(REDRIVE_FAULTS, redrives.FIRST_SEED)}
     first |= {**dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED), **dict.fromkeys(DATE_FAULTS, dates.FIRST_SEED)}
-    return first.get(fault, 0)
+    return {**first, **dict.fromkeys(BREAKER_FAULTS, breakers.FIRST_SEED)}.get(fault, 0)
 
 
 def search(fault: Fault) -> Iterator[int]:

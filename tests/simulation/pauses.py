@@ -34,11 +34,12 @@ class PauseLedger:
     sure: bool = True  # that was answered, and a start has to find it
     asked: int = 0  # how often it was to be changed
     delivered: dict[SharePartitionKey, int] = field(default_factory=dict)  # before the pause, by this broker
+    by_breaker: bool = False
 
     def on_asked(self) -> None:
         """Note a request to pause or resume: either may be true until the answer."""
         self.asked += 1
-        self.sure = False
+        self.sure = self.by_breaker = False
 
     def on_answered(self, paused: bool, delivered: dict[SharePartitionKey, int]) -> None:
         """Note the answer. `delivered` is what the broker has counted for the group so far."""
@@ -46,6 +47,7 @@ class PauseLedger:
 
     def on_seen(self, group: Group, paused: bool, delivered: dict[SharePartitionKey, int]) -> None:
         """A broker that was started, or refused the change, has the group as paused or not."""
+        self._look_at_breaker(group)
         if self.sure and paused != self.paused:
             raise InvariantBroken(f"{group.id}: shareq.paused is {paused}, answered was {self.paused}")
         self.paused, self.delivered = paused, delivered
@@ -65,6 +67,7 @@ class PauseLedger:
 
     def look(self, group: Group) -> None:
         """Check during a pause that nothing was delivered since it began."""
+        self._look_at_breaker(group)
         if not self.paused:
             return
         for key, count in delivered_by(group).items():
@@ -72,6 +75,12 @@ class PauseLedger:
             if count > before:
                 raise InvariantBroken(f"{key.text()}: {count - before} records were handed out during a pause")
             self.delivered[key] = count  # counted again from 0, if its state was deleted
+
+    def _look_at_breaker(self, group: Group) -> None:
+        if group.world.breakers.look(group):
+            self.on_asked()
+            self.by_breaker = True
+            self.on_answered(True, delivered_by(group))
 
 
 def delivered_by(group: Group) -> dict[SharePartitionKey, int]:

@@ -42,6 +42,7 @@ from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.primitives import Message
 from tests.simulation.admin import Administrator
 from tests.simulation.audit import audit, check_locks
+from tests.simulation.breakers import Breakers
 from tests.simulation.convergence import converge
 from tests.simulation.dates import Dates
 from tests.simulation.deaths import Queues
@@ -138,6 +139,7 @@ class World:
         self.storage = Storage(self, seed)
         self.faults = Faults(self)
         self.dates = Dates(self, seed)
+        self.breakers = Breakers(self, seed)
         self.topics = Topics(self)
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
         self.groups = [Group(self, name) for name in names]
@@ -271,6 +273,7 @@ class World:
         self.fs.crash_at = None
         self.faults.on_broker_start()
         for group in self.groups:
+            group.breaker.on_begun_again()
             group.adopt_settings()
             group.membership.on_broker_start(self.clock.now_ms(), self.session_timeout_ms)
         self.jobs.on_broker_start()
@@ -351,6 +354,7 @@ class World:
         """Run until nothing is under way."""
         self.clock.run_until_idle()
         self.admin.look()
+        self.breakers.check()
 
     def _all_producers(self) -> list[Producer | TransactionalProducer]:
         """Plain ones twice: they get to act more often."""
