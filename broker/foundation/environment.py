@@ -28,7 +28,7 @@ class Clock(Protocol):
         """Return whether no time passes while code runs: work is counted then, where it would be measured."""
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch; may step. For record timestamps, and dates that others have set, only."""
+        """Milliseconds since the epoch, which may jump. Only for timestamps of records, and for dates set by others."""
 
     def now_ms(self) -> int:
         """Monotonic milliseconds from an arbitrary start. For every deadline."""

@@ -167,7 +167,7 @@ class NodeGround:
             Coordinators(link),
             cluster.name,
             settings.membership.group_id,
-            self.sources.begins_at,
+            begins_at=self.sources.begins_at,
         )
         self.slots: Final = NodeSlots(
             env,

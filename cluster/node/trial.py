@@ -192,7 +192,9 @@ class _Trial:
 async def _group(env: Environment, link: Link, name: str) -> Finding:
     """Join a group as a node does."""
     coordinators = Coordinators(link)
-    request = JoinGroupRequest(name, SESSION_MS, SESSION_MS, "", None, PROTOCOL, [JoinGroupRequestProtocol(PROTOCOL)])
+    request = JoinGroupRequest(
+        name, SESSION_MS, SESSION_MS, "", None, PROTOCOL, protocols=[JoinGroupRequestProtocol(PROTOCOL)]
+    )
     give_up_ms = env.clock.now_ms() + PATIENCE_MS
     while True:
         answer = await coordinators.ask(

@@ -60,7 +60,7 @@ async def handle(ctx: ForwardContext, request: ProduceRequest) -> ProduceRespons
             if why or data.records is None:
                 done(refused(data.index, why or ErrorCode.INVALID_RECORD))
             else:
-                batch = Batch(named, data.index, data.records, acks or 1, request.timeout_ms, done, within)
+                batch = Batch(named, data.index, data.records, acks or 1, request.timeout_ms, done, transaction=within)
                 forwarding.batches.add(batch)
             await ctx.breathe()
     forwarding.batches.hurry()
