@@ -32,6 +32,8 @@ SUITES: Final[Mapping[str, str]] = {
     "test_celery.py": "Celery's workers",
     "test_celery_suite.py": "Celery's own integration tests",
     "test_kombu_suite.py": "kombu's own tests of transports",
+    "test_classic_consumers.py": "classic groups of four clients",
+    "test_transactional_producers.py": "transactional producers",
     "test_spark.py": "Spark's Kafka source and sink",
 }
 """The suites of `make interop-by-node` and `make interop-spark-by-node`."""
