@@ -21,7 +21,9 @@ from shareq.protocol.generated.create_topics import CreatableTopicResult, Create
 CONTEXT = ForwardContext
 
 HEARD_OF_WITHIN_MS: Final = 10_000
-"""The most of the client's timeout that brokers get to hear of a topic, whose folders they create meanwhile."""
+"""The most time that brokers get to hear of a topic, whose folders they create meanwhile. It is half of the client's
+timeout if that is less: the client must still get its answer.
+"""
 AGAIN_MS: Final = 50
 MOST_WAITED_FOR: Final = 100
 
@@ -66,7 +68,7 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
 async def _heard_of(ctx: ForwardContext, names: Sequence[str], timeout_ms: int) -> None:
     """Wait until brokers know topics that were created, which is somewhat later than the controller; for a few only."""
     clock, topics = ctx.services.env.clock, ctx.forwarding.topics
-    give_up_ms = clock.now_ms() + min(timeout_ms, HEARD_OF_WITHIN_MS)
+    give_up_ms = clock.now_ms() + min(timeout_ms // 2, HEARD_OF_WITHIN_MS)
     if len(names) > MOST_WAITED_FOR:
         return
     while unheard := [name for name in names if topics.known(name) is None]:

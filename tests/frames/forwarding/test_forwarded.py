@@ -427,7 +427,7 @@ def test_each_rpc_is_in_one_place() -> None:
 
 
 def test_a_topic_is_known_when_its_creation_is_answered(world: ForwardingWorld, client: MockConnection) -> None:
-    """Wait, but not for ever, until the brokers know of it, a moment after the controller."""
+    """Wait, for half of the client's timeout at most, until the brokers know of it, a moment after the controller."""
 
     def created(name: str) -> tuple[int, int]:
         began = world.clock.now_ms()
@@ -449,7 +449,7 @@ def test_a_topic_is_known_when_its_creation_is_answered(world: ForwardingWorld, 
     for broker in world.cluster.brokers:
         world.cluster.hold_news(broker)
     error, took_ms = created("late")
-    assert (error, 1_000 <= took_ms < 2_000) == (ErrorCode.NONE, True)
+    assert (error, 2_500 <= took_ms < 3_000) == (ErrorCode.NONE, True)
 
 
 def test_a_created_topic_is_not_waited_for_when_the_cluster_falls_silent(
@@ -461,4 +461,4 @@ def test_a_created_topic_is_not_waited_for_when_the_cluster_falls_silent(
     world.clock.call_at(began + 120, lambda: world.cluster.cut(world.cluster_world.link.name))
     request = CreateTopicsRequest([CreatableTopic("late", 1, 1)], 5_000)
     row = world.ask(client, request, 7, CreateTopicsResponse).topics[0]
-    assert (row.error_code, world.clock.now_ms() - began < 2_000) == (ErrorCode.NONE, True)
+    assert (row.error_code, world.clock.now_ms() - began < 3_000) == (ErrorCode.NONE, True)

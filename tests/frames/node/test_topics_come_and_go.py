@@ -60,7 +60,7 @@ def test_a_topic_that_is_deleted_by_way_of_a_node_is_not_shown_any_more(world: N
 def test_a_topic_is_shown_once_it_was_made_however_late_brokers_hear_of_it(world: NodeWorld) -> None:
     for broker in world.cluster.brokers:
         world.cluster.hold_news(broker)
-        world.clock.call_at(world.clock.now_ms() + 3_000, partial(world.cluster.release_news, broker))
+        world.clock.call_at(world.clock.now_ms() + 2_000, partial(world.cluster.release_news, broker))
     create(world, "t", 3)
     assert listed(world) == ["t"]
 
