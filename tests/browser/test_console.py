@@ -36,6 +36,10 @@ MISSED: Final = """[...document.querySelectorAll("a[href], button, input, select
   .map((each) => each.outerHTML.slice(0, 80))"""
 
 
+ROUNDS: Final = 3
+"""Rounds of the keyboard: what the page draws anew behind its focus, since records changed, comes in the next one."""
+
+
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with Scene(tmp_path_factory.mktemp("console")) as made:
@@ -90,17 +94,21 @@ def test_the_checks_find_what_is_faint_and_what_is_too_wide(page: Chromium, scen
 @pytest.mark.parametrize("view", ["topic", "share-group", "window", "letters"])
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(page: Chromium, scene: Scene, view: str) -> None:
     show(page, scene.url, VIEWS[view])
-    page.evaluate("document.getElementById('skip').focus()")
-    stops: list[dict[str, Any]] = []
-    for _ in range(300):
-        found = page.evaluate(FOCUSED)
-        if found is None:
+    for _ in range(ROUNDS):
+        page.evaluate("document.getElementById('skip').focus()")
+        stops: list[dict[str, Any]] = []
+        for _ in range(300):
+            found = page.evaluate(FOCUSED)
+            if found is None:
+                break
+            stops.append(found)
+            page.press(*TAB)
+        assert len(stops) > 8
+        assert [each for each in stops[1:] if not each["ring"]] == []  # the first was not reached by a key
+        missed = page.evaluate(MISSED)
+        if not missed:
             break
-        stops.append(found)
-        page.press(*TAB)
-    assert len(stops) > 8
-    assert [each for each in stops[1:] if not each["ring"]] == []  # the first was not reached by a key
-    assert page.evaluate(MISSED) == []
+    assert missed == []
 
 
 def test_arrows_go_through_the_window_and_say_what_they_find(page: Chromium, scene: Scene) -> None:

@@ -163,7 +163,7 @@ def test_many_clients_that_do_not_read_hold_little_together(broker: Broker, conn
             client.send(request, 12)
         assert len(records) > 64 * 1024
     bystander.send(request, 12)
-    assert len(fetched_records(bystander)) > 45_000_000
+    assert len(fetched_records(bystander)) > partitions * 900_000  # each partition has its part again
 
 
 def fetched_records(client: WireClient) -> bytes:

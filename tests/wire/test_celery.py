@@ -67,8 +67,10 @@ class TestCelery(CeleryScenarios):
         assert running.send("fails_twice").get(timeout=PATIENCE_S) == 2
         assert running.seen[-3:] == ["try 0", "try 1", "try 2"]
         received = running.received_at
-        assert len(received) == 7, running.log
-        assert min(received[2:4]) >= due - 0.001, "the worker got one early, and kept it itself"
+        in_time = [at for at in received if at >= due - 0.001]
+        assert len(in_time) == 5, running.log  # of the two with a time, and three tries
+        early = len(received) - len(in_time)
+        assert early in (2, 3), "the worker got one early, and kept it itself"  # `meanwhile` may come again
 
     def test_a_rejected_task_is_a_dead_letter(self, celery: Callable[..., CeleryWorkers]) -> None:
         running = celery(

@@ -144,7 +144,11 @@ class SegmentList:
         return None if lost is None else (lost.first_offset, lost.next_offset)
 
     def bytes_between(self, offset: int, upto: int) -> int:
-        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive, above `offset`)."""
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive, above `offset`); 0 if
+        no segment is left.
+        """
+        if not self._segments:
+            return 0
         first, last = self._at(offset), self._at(upto - 1)
         end = position_of(self._segments[last], upto)
         if end is None:

@@ -71,6 +71,7 @@ def test_a_missing_folder_costs_its_records(caplog: pytest.LogCaptureFixture) ->
     assert (world.log.log_start_offset, world.log.log_end_offset) == (0, 10)
     assert world.log.unreadable_range(3) == (0, 10)
     assert world.log.read(3, 1000, upto=10) is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.available_bytes(3, 10) == 0
     assert world.produce(b"x").base_offset == 10
     for clean in (False, True, True):
         world.restart(clean=clean)
