@@ -17,6 +17,7 @@ from kafka.errors import KafkaError
 
 from devtools.clients.admin import QUIET
 from tests.interop.support.java_driver import JavaError, JavaProcess
+from tests.support.waiting import until
 
 JAVA_SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Transactions.java"
 
@@ -80,10 +81,13 @@ class KafkaPythonProducer:
         self._producer.begin_transaction()
 
     def send(self, topic: str, partition: int, values: Sequence[str]) -> None:
-        with _as_fenced(KafkaError):
-            sent = [self._producer.send(topic, value.encode(), partition=partition) for value in values]
-            for each in sent:
-                each.get(30)
+        try:
+            with _as_fenced(KafkaError):
+                sent = [self._producer.send(topic, value.encode(), partition=partition) for value in values]
+                for each in sent:
+                    each.get(30)
+        finally:  # a fenced one asks for a newer epoch by itself; if late, that aborts what its successor has begun
+            until(lambda: not self._producer._transaction_manager.is_bumping_epoch(), "an answer about its epoch")
 
     def commit(self) -> None:
         with _as_fenced(KafkaError):
