@@ -37,7 +37,7 @@ MISSED: Final = """[...document.querySelectorAll("a[href], button, input, select
 
 
 ROUNDS: Final = 3
-"""Rounds of the keyboard: what the page draws anew behind its focus, since records changed, comes in the next one."""
+"""Rounds of the keyboard: what the page draws again behind its focus, since records changed, comes in the next one."""
 
 
 @pytest.fixture(scope="module")
