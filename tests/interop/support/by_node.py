@@ -33,6 +33,7 @@ SUITES: Final[Mapping[str, str]] = {
     "test_celery_suite.py": "Celery's own integration tests",
     "test_kombu_suite.py": "kombu's own tests of transports",
     "test_classic_consumers.py": "classic groups of four clients",
+    "test_consumer_groups.py": "groups of KIP-848 of two clients",
     "test_transactional_producers.py": "transactional producers",
     "test_spark.py": "Spark's Kafka source and sink",
 }
