@@ -23,6 +23,16 @@ from shareq.protocol.errors import ErrorCode
 
 logger = logging.getLogger(__name__)
 
+_NOT_SERVED_HERE = frozenset(
+    {
+        ErrorCode.INVALID_REQUEST,  # it was initialised elsewhere
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+"""Errors of a state that another node may serve."""
+
 
 class Loads:
     """The share partitions that are being loaded. `ended` is called with each loaded share partition, and with the
@@ -89,12 +99,17 @@ class Loads:
             delays=_monotonic(clock, state.delays, _longest_ms(core.settings)) if state.delays else (),
         )
         if error is ErrorCode.NONE and core.lost_tail:
-            return surfaced_error(await self._rewritten(leader, state, end))
+            return self._surfaced(await self._rewritten(leader, state, end))
         return error
 
     def _surfaced(self, error: ErrorCode) -> ErrorCode:
-        if error is ErrorCode.INVALID_REQUEST and not self._believes_absence:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER  # it was initialised elsewhere: by the leader of now
+        """Return the consumer's error for a state's.
+
+        Where states move, one that is not served here is where the share partition is led now, or will be: consumers
+        ask again after NOT_LEADER_OR_FOLLOWER, while COORDINATOR_NOT_AVAILABLE makes librdkafka and Java raise.
+        """
+        if error in _NOT_SERVED_HERE and not self._believes_absence:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return surfaced_error(error)
 
     async def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
@@ -112,7 +127,7 @@ class Loads:
             return ErrorCode.KAFKA_STORAGE_ERROR
         found = await asked if isinstance(asked, Pending) else asked
         if isinstance(found, ErrorCode):
-            return found
+            return _surfaced_of_log(found)
         return ErrorCode.OFFSET_NOT_AVAILABLE if found is None else found.offset
 
     async def _log_end(
@@ -183,8 +198,14 @@ def _longest_ms(settings: ShareGroupSettings) -> int:
 
 
 async def _ends(leader: SharePartitionLeader) -> Ends | ErrorCode:
-    ends = leader.log.ends()
-    return await ends if isinstance(ends, Pending) else ends
+    asked = leader.log.ends()
+    ends = await asked if isinstance(asked, Pending) else asked
+    return _surfaced_of_log(ends) if isinstance(ends, ErrorCode) else ends
+
+
+def _surfaced_of_log(error: ErrorCode) -> ErrorCode:
+    """Return the consumer's error for a log's: after OFFSET_NOT_AVAILABLE consumers ask again."""
+    return ErrorCode.OFFSET_NOT_AVAILABLE if error is ErrorCode.REQUEST_TIMED_OUT else error
 
 
 def _is_loading(leader: SharePartitionLeader) -> bool:

@@ -66,7 +66,7 @@ def test_a_reset_that_fails_is_reported_and_the_next_fetch_tries_again(strategy:
     rig.settings.share = ShareGroupSettings(auto_offset_reset=AutoOffsetReset(strategy, 5_000))
     leader = rig.leader()
     rig.source().answer(ErrorCode.REQUEST_TIMED_OUT)
-    assert (leader.state, leader.error) == (LeaderState.FAILED, ErrorCode.REQUEST_TIMED_OUT)
+    assert (leader.state, leader.error) == (LeaderState.FAILED, ErrorCode.OFFSET_NOT_AVAILABLE)
     rig.source().holds = False
     assert rig.leader().is_active
 
@@ -203,10 +203,19 @@ def test_a_state_beyond_the_end_is_kept_until_the_end_is_known(
     assert [name for name, *_ in rig.states.calls] == ["read"], "nothing was replaced"
 
 
-def test_a_state_that_is_not_here_is_another_leaders() -> None:
-    """Report NOT_LEADER_OR_FOLLOWER: a deposed node lacks the state that its successor has initialised."""
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ],
+)
+def test_a_state_that_is_not_here_is_another_leaders(error: ErrorCode) -> None:
+    """Report NOT_LEADER_OR_FOLLOWER: a deposed node lacks the state that its successor has, or will have."""
     rig = filled(believes_absence=False)
-    rig.states.errors["read"] = ErrorCode.INVALID_REQUEST
+    rig.states.errors["read"] = error
     leader = rig.leader()
     assert (leader.state, leader.error) == (LeaderState.FAILED, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     rig.states.errors.clear()
@@ -230,7 +239,7 @@ def test_a_source_that_cannot_find_its_end_fails_the_load() -> None:
     rig.source().holds = True
     leader = rig.leader()
     rig.source().answer(ErrorCode.REQUEST_TIMED_OUT)
-    assert (leader.state, leader.error) == (LeaderState.FAILED, ErrorCode.REQUEST_TIMED_OUT)
+    assert (leader.state, leader.error) == (LeaderState.FAILED, ErrorCode.OFFSET_NOT_AVAILABLE)
 
 
 def test_a_load_that_waits_for_the_end_is_dropped_with_its_group() -> None:
