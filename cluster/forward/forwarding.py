@@ -9,7 +9,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.acls import ResourceKind
 from shareq.cluster.forward.coordinators import Coordinators, Kind
-from shareq.cluster.forward.ports import Topic, Topics, leader_of
+from shareq.cluster.forward.ports import GRACE_MS, Topic, Topics, leader_of
 from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.coordinator.ports import TopicImage
@@ -35,9 +35,6 @@ OF_PRODUCERS: Final = frozenset({ApiKey.PRODUCE, ApiKey.INIT_PRODUCER_ID})
 """The RPCs that are refused where producers are to connect to the cluster itself."""
 OWN_TRANSACTIONS: Final = "shareq-__shareq_"
 """The beginning of the nodes' transactional ids, of which their producers have one for each slot."""
-GRACE_MS: Final = 5_000
-"""The time that an answer is waited for beyond the client's own timeout, by which the broker answers."""
-
 
 _THROTTLE: Final = "throttle_time_ms"
 

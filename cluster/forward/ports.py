@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from shareq.broker.foundation.pending import Pending
 from shareq.cluster.link.leaders import PartitionLeader
@@ -11,6 +11,9 @@ from shareq.protocol.errors import ErrorCode
 
 Topic: TypeAlias = str | bytes
 """A topic as a client names it: by name, or by its 16-byte id."""
+
+GRACE_MS: Final = 5_000
+"""The time that an answer is waited for beyond the client's own timeout, by which the broker answers."""
 
 
 class Topics(Protocol):

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock
-from shareq.cluster.forward.ports import Topic, Topics, leader_of
+from shareq.cluster.forward.ports import GRACE_MS, Topic, Topics, leader_of
 from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
 from shareq.coordinator.ports import TopicImage
@@ -36,8 +36,6 @@ IN_FLIGHT: Final = 5
 """Requests to one broker that are under way; a broker handles those of a connection one after the other."""
 MOST_BYTES: Final = 4 << 20
 """The most bytes of batches that go together in one request, unless one alone is larger."""
-GRACE_MS: Final = 5_000
-"""The time that an answer is waited for beyond the producer's own timeout, by which the broker answers."""
 ALL: Final = -1
 """Acks with which the answer says that the batch is committed."""
 IDS_FROM: Final = 13
@@ -121,7 +119,7 @@ class Batches:
         self._clock = clock
         self._held: dict[Topic, list[Batch]] = {}  # of topics that are being asked for
         self._queues: dict[_Route, _Queue] = {}
-        self._flush_due = False
+        self._added: dict[_Route, None] = {}  # those that got batches in this tick
 
     def add(self, batch: Batch) -> None:
         """Take a batch, which leaves when the tick is over, or earlier by `hurry`, or later."""
@@ -147,20 +145,22 @@ class Batches:
             return
         route = _Route(leader, batch.acks, isinstance(batch.topic, bytes), batch.transaction)
         self._queues.setdefault(route, _Queue()).add(batch)
-        if not self._flush_due:
-            self._flush_due = True
+        if not self._added:
             self._clock.call_soon(self._flush)
+        self._added[route] = None
 
     def hurry(self) -> None:
         """Send what is for brokers that have no request of this kind, without waiting for the tick's end."""
-        for route, queue in list(self._queues.items()):
-            if not queue.in_flight:
+        for route in list(self._added):
+            queue = self._queues.get(route)
+            if queue is not None and not queue.in_flight:
                 self._send(route)
 
     def _flush(self) -> None:
-        self._flush_due = False
-        for route in list(self._queues):
-            self._send(route)
+        added, self._added = self._added, {}
+        for route in added:
+            if route in self._queues:
+                self._send(route)
 
     def _send(self, route: _Route) -> None:
         """Send waiting batches, as long as the broker does not have enough to do."""

@@ -20,7 +20,8 @@ from shareq.broker.security.rights import (
     Right,
 )
 from shareq.cluster.forward.coordinators import Kind
-from shareq.cluster.forward.forwarding import GRACE_MS, ForwardContext
+from shareq.cluster.forward.forwarding import ForwardContext
+from shareq.cluster.forward.ports import GRACE_MS
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_partitions_to_txn import (
