@@ -1,7 +1,8 @@
 """RPCs of members and transactional producers, forwarded to their coordinator: versions cut to the cluster's.
 
 Behaviour: as the cluster's. Without an answer it is COORDINATOR_NOT_AVAILABLE; clients ask again. The nodes'
-own group, transactional ids and topics are refused.
+own group, transactional ids and topics are refused. The cluster matches patterns of KIP-848 with the node's rights: a
+member that is assigned a topic that it may not describe gets TOPIC_AUTHORIZATION_FAILED in place of its assignment.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from shareq.broker.security.rights import (
 from shareq.cluster.forward.coordinators import Kind
 from shareq.cluster.forward.forwarding import ForwardContext
 from shareq.cluster.forward.ports import GRACE_MS
+from shareq.coordinator.ports import TopicImage
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_partitions_to_txn import (
@@ -29,6 +31,7 @@ from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
 )
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
 from shareq.protocol.generated.offset_commit import OffsetCommitResponsePartition, OffsetCommitResponseTopic
 from shareq.protocol.generated.offset_delete import (
@@ -132,7 +135,8 @@ async def handle(ctx: ForwardContext, request: Message) -> Message:
     if await ctx.find_lacking(DESCRIBE_TOPIC, names):
         return failed(request, DESCRIBE_TOPIC.error)
     if row.topics is None:
-        return await _forwarded(ctx, row, request)
+        answer = await _forwarded(ctx, row, request)
+        return answer if await _may_have(ctx, answer) else failed(request, DESCRIBE_TOPIC.error)
     request = copy(request)
     refused = await _take_refused(ctx, row.topics, request)
     has_any_left = getattr(request, row.topics.asked) or not refused
@@ -156,6 +160,17 @@ async def _forwarded(ctx: ForwardContext, row: Coordinated, request: Message) ->
     key: str = getattr(request, row.key)
     answer = await ctx.ask_coordinator(row.kind, key, request, Message, timeout_ms=_timeout_ms(request))
     return _encodable(ctx, failed(request, answer)) if isinstance(answer, ErrorCode) else answer
+
+
+async def _may_have(ctx: ForwardContext, answer: Message) -> bool:
+    """Return whether the client may describe every topic that the answer assigns to it."""
+    if not isinstance(answer, ConsumerGroupHeartbeatResponse) or answer.assignment is None:
+        return True
+    for found in (await ctx.find({each.topic_id for each in answer.assignment.topic_partitions})).values():
+        if isinstance(found, TopicImage) and ctx.refusal(DESCRIBE_TOPIC, found.name):
+            return False
+        await ctx.breathe()
+    return True
 
 
 async def _take_refused(ctx: ForwardContext, topics: Topics, request: Message) -> list[Element]:

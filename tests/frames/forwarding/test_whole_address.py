@@ -360,6 +360,24 @@ def test_the_node_itself_asks_for_the_rights_that_every_broker_asks_for(case: Ca
             assert refusals == {case.refused_without(missing)}, answer
 
 
+def test_a_pattern_gives_a_member_no_topic_that_it_may_not_describe() -> None:
+    """Refuse the assignment: the cluster matches the pattern with the rights of the node."""
+    world = GuardedWorld([acl(r.READ_GROUP, "c"), acl(r.READ_GROUP, "d"), acl(r.DESCRIBE_TOPIC)])
+    world.cluster.create_topic("other")
+
+    def assigned(group: str, pattern: str) -> tuple[int, list[bytes]]:
+        request = ConsumerGroupHeartbeatRequest(group, "m", JOIN_EPOCH, rebalance_timeout_ms=1_000)
+        request.subscribed_topic_regex, request.topic_partitions = pattern, []
+        world.alice.send(request, 1)
+        world.clock.advance(1_000)  # the node asks for topics that it has not heard of
+        answer = world.alice.receive(ConsumerGroupHeartbeatResponse)
+        rows = [] if answer.assignment is None else answer.assignment.topic_partitions
+        return answer.error_code, [row.topic_id for row in rows]
+
+    assert assigned("c", TOPIC) == (NONE, [world.topic_id])
+    assert assigned("d", ".*") == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, [])
+
+
 def test_topics_that_a_client_may_not_read_are_refused_beside_the_others() -> None:
     world = GuardedWorld([acl(r.READ_GROUP, "g"), acl(r.DESCRIBE_GROUP, "g"), acl(r.READ_TOPIC), acl(r.DESCRIBE_TOPIC)])
     ids = {TOPIC: world.topic_id, "other": world.cluster.create_topic("other").topic_id}
