@@ -18,7 +18,7 @@ OTHERS: Final = 100_000
 REFUSED: Final = 9_000
 DELAYS: Final = 200
 FAR_S: Final = 120.0
-"""Those that wait are due so long after they were sent: the broker is killed, and started again, before."""
+"""The records that wait are due so long after they were sent: the broker is killed, and started again, before."""
 LOAD: Final = 500
 PARTITIONS: Final = 4
 SETTINGS: Final = {"group.share.max.partition.max.record.locks": "300000"}

@@ -1,4 +1,4 @@
-"""What a sequence knows from the answers on which both brokers agreed; the next step is made from it.
+"""The knowledge of a sequence from the answers on which both brokers agreed; the next step is made from it.
 
 It is an estimate, good enough to acknowledge mostly held records, and not used to judge.
 """

@@ -1,4 +1,4 @@
-"""What the other tests rely on: Spark runs on the Java from pip, and a job can be killed as a whole."""
+"""The ground of the other tests: Spark runs on the Java from pip, and a job can be killed as a whole."""
 
 from __future__ import annotations
 

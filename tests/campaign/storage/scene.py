@@ -1,4 +1,4 @@
-"""What the workload's clients share: topics, settings, the history, and the sign to stop."""
+"""The parts that the workload's clients share: topics, settings, the history, and the sign to stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an acknowledgement to durable state: the contents of a write and the effects of its outcome.
+"""The way from an acknowledgement to durable state: the contents of a write and the effects of its outcome.
 
 KIP-932, KIP-1226.
 """
