@@ -62,11 +62,13 @@ class LargeReads:
     def _next_tick(self) -> None:
         self._read = 0
         line = self._line
-        if line and not self._way.waits(self._answers.requests):
-            for _ in range(len(line)):  # each once: one that finds nothing may come again
-                line.popleft().complete(None)
-                if self._read >= MOST_READ or self._way.is_due(self._answers.requests):
-                    break
-        self._watching = bool(line) or self._read > 0
-        if self._watching:
-            self._clock.call_soon(self._next_tick)
+        try:
+            if line and not self._way.waits(self._answers.requests):
+                for _ in range(len(line)):  # each once: one that finds nothing may come again
+                    line.popleft().complete(None)
+                    if self._read >= MOST_READ or self._way.is_due(self._answers.requests):
+                        break
+        finally:  # one that fails must not take the others' turns away
+            self._watching = bool(line) or self._read > 0
+            if self._watching:
+                self._clock.call_soon(self._next_tick)

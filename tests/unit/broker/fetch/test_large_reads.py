@@ -100,3 +100,15 @@ def test_small_reads_take_no_turn(rig: Rig) -> None:
         rig.reads.note(LARGE_READ)
     rig.fetch()
     assert rig.made == 1
+
+
+def test_a_fetch_that_fails_takes_no_turn_of_another_away(rig: Rig) -> None:
+    def fail(_: None) -> None:
+        raise ZeroDivisionError
+
+    rig.reads.turn().on_complete(fail)
+    rig.fetch()
+    with pytest.raises(ZeroDivisionError):
+        rig.clock.run_until_idle()
+    rig.clock.run_until_idle()
+    assert rig.made == 1
