@@ -145,6 +145,9 @@ class Batches:
             return
         route = _Route(leader, batch.acks, isinstance(batch.topic, bytes), batch.transaction)
         self._queues.setdefault(route, _Queue()).add(batch)
+        self._note(route)
+
+    def _note(self, route: _Route) -> None:
         if not self._added:
             self._clock.call_soon(self._flush)
         self._added[route] = None
@@ -157,10 +160,15 @@ class Batches:
                 self._send(route)
 
     def _flush(self) -> None:
-        added, self._added = self._added, {}
-        for route in added:
-            if route in self._queues:
-                self._send(route)
+        added, self._added = deque(self._added), {}
+        try:
+            while added:
+                route = added.popleft()
+                if route in self._queues:
+                    self._send(route)
+        finally:  # one that fails must not keep the others here
+            for route in added:
+                self._note(route)
 
     def _send(self, route: _Route) -> None:
         """Send waiting batches, as long as the broker does not have enough to do."""

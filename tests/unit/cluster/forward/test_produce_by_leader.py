@@ -113,6 +113,24 @@ def test_a_request_has_one_batch_of_a_partition_and_those_behind_it_come_in_orde
     assert all(len(set(each)) == len(each) for each in node.produced)
 
 
+def test_a_request_that_fails_to_be_sent_keeps_no_other_one_back() -> None:
+    node = Node(ClusterSettings(brokers=(1,), default_replication_factor=1))
+    node.add(b"known")
+    node.let()
+    send, node.world.link.send = node.world.link.send, raising  # type: ignore[method-assign,assignment]
+    node.add(b"fails")
+    node.add(b"goes", acks=1)
+    with pytest.raises(ZeroDivisionError):
+        node.let(0)
+    node.world.link.send = send  # type: ignore[method-assign]
+    node.let()
+    assert node.error(b"goes") is ErrorCode.NONE
+
+
+def raising(*_: object, **_named: object) -> object:
+    raise ZeroDivisionError
+
+
 def test_while_a_broker_has_enough_to_do_what_comes_waits_and_goes_together() -> None:
     node = Node(ClusterSettings(brokers=(1,), latency_ms=(10, 10)))
     node.add(b"first")
