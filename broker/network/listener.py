@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 JOIN_BELOW_BYTES: Final = 32 * 1024  # answers that are smaller together are joined: one buffer costs less than many
+SMALL_IN_A_ROW: Final = 8  # answers behind a large one until a client's requests count as short ones again
 FIRST_READ_BYTES: Final = 4 * 1024  # the first request of every client there is fits
 LONGEST_SWEEP_MS: Final = 30_000
 MOST_DELAYED: Final = 100  # sockets that are refused and closed later
@@ -63,7 +64,7 @@ class SocketConnection(asyncio.Protocol):
         self._closing = False  # when the rest is written
         self._stopped = False  # its connection takes nothing more
         self._waits_for_turn = False  # others are read first
-        self._takes_much = False  # its last answer was large
+        self._small_answers = SMALL_IN_A_ROW  # since its last large one, or since it connected
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -82,7 +83,7 @@ class SocketConnection(asyncio.Protocol):
             size = len(data)
             self._listener.bytes_in += size
             if size < LARGE_READ:
-                if not self._takes_much:
+                if self._small_answers >= SMALL_IN_A_ROW:
                     self._listener.write_share.requests += 1
             elif not self._waits_for_turn:
                 self._listener.read_share.note(self, size)
@@ -136,8 +137,9 @@ class SocketConnection(asyncio.Protocol):
             return
         size = sum(map(len, buffers))
         self._listener.bytes_out += size
-        self._takes_much = size > LARGE_ANSWER
-        if self._listener.in_pieces and (self._takes_much or self._rest.size):
+        is_large = size > LARGE_ANSWER
+        self._small_answers = 0 if is_large else self._small_answers + 1
+        if self._listener.in_pieces and (is_large or self._rest.size):
             self._write_in_pieces(buffers, size)
             return
         if self._held:

@@ -56,7 +56,7 @@ class WriteShare:
         self._written = 0
         self._takes_turns = False  # what is written in a turn may bring the next answer, which waits for its own
         self._watching = False
-        self.requests = 0  # of clients whose last answer was not large, counted by their sockets
+        self.requests = 0  # of clients whose last answers were not large, counted by their sockets
         self._seen = 0  # of them
         self._beside = 0  # ticks from this one on, itself included, that go less far
 

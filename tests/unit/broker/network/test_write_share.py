@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
@@ -14,7 +14,7 @@ from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.answers import FrameHandler
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.listener import Listener, ListenerLimits
+from shareq.broker.network.listener import SMALL_IN_A_ROW, Listener, ListenerLimits
 from shareq.broker.network.write_share import (
     LARGE_ANSWER,
     LEAST_PIECE,
@@ -180,13 +180,13 @@ ANSWERS = [LARGE_ANSWER - 1, 9 * MOST_WRITTEN + 17, 3, LARGE_ANSWER + 1, MOST_WR
 
 
 class Rig:
-    """A listener that answers each frame with the next of `ANSWERS`, of random bytes."""
+    """A listener that answers each frame with the next answer, of random bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sequence[int] = ANSWERS) -> None:
         self.clock = LoopClock(asyncio.get_running_loop())
         self.budget = AnswerBudget(self.clock)
         chance = Random(2)
-        self.answers = [chance.randbytes(size) for size in ANSWERS]
+        self.answers = [chance.randbytes(size) for size in sizes]
         left = iter(self.answers)
         self.connections: list[Connection] = []
 
@@ -245,9 +245,9 @@ def test_large_answers_arrive_whole_and_in_order(
         runner.run(read_all(end))
 
 
-async def requests_counted() -> list[int]:
+async def requests_counted(sizes: Sequence[int]) -> list[int]:
     """Return the number of requests counted for other clients' turns, after each request of one client."""
-    rig = Rig()
+    rig = Rig(sizes)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(rig.listener.protocol, "127.0.0.1", 0)
     client = socket.socket()
@@ -255,7 +255,7 @@ async def requests_counted() -> list[int]:
     await loop.sock_connect(client, server.sockets[0].getsockname())
     counted = []
     try:
-        for size in ANSWERS[:4]:
+        for size in sizes:
             await loop.sock_sendall(client, b"\0\0\0\1x")
             while size:
                 size -= len(await loop.sock_recv(client, min(size, 1 << 20)))
@@ -271,6 +271,9 @@ async def requests_counted() -> list[int]:
 def test_a_client_does_not_slow_its_own_large_answers_down(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
-    """Send the third request behind a large answer, which must not count as another client's."""
+    """Have large and small answers alternate, as a share consumer's do: its requests must not count as another client's
+    until it has been answered little for a while.
+    """
+    sizes = [3, LARGE_ANSWER + 1, 3, LARGE_ANSWER + 1, *[3] * SMALL_IN_A_ROW, 3, 3]
     with asyncio.Runner(loop_factory=loop_factory) as runner:
-        assert runner.run(requests_counted()) == [1, 2, 2, 3]
+        assert runner.run(requests_counted(sizes)) == [1, *[2] * (3 + SMALL_IN_A_ROW), 3, 4]
