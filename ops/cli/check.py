@@ -21,7 +21,6 @@ Examples:
   shareq check localhost:9094 --command-property security.protocol=SSL --command-property ssl.truststore.type=PEM \
     --command-property ssl.truststore.location=ca.pem
       The same without a file. Every user of the machine can read a command line: passwords belong into the file.
-
   shareq check --cluster kafka-1:9092,kafka-2:9092
       What a Kafka cluster can do for nodes (shareq serve --cluster), tried on topics of its own that are deleted again.
 
@@ -32,7 +31,7 @@ properties.
 
 
 @own_command("check", EPILOG)
-@click.argument("address", metavar="HOST:PORT", required=False)
+@click.argument("address", metavar="[HOST:PORT]", required=False)
 @click.option("--cluster", metavar="HOST:PORT,...", help="Try what nodes need of this Kafka cluster.")
 @click.option("--timeout", "timeout_s", metavar="SECONDS", default=5.0, show_default=True, help="When to give up.")
 @click.option("--command-config", "config_file", metavar="FILE", help="Properties of a client, for TLS and SASL.")

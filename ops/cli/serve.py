@@ -43,7 +43,6 @@ Examples:
       Which record each member of a share group has, since when: shareq share records --api http://127.0.0.1:9465.
   shareq serve --console 127.0.0.1:8080
       A web console at http://127.0.0.1:8080 (needs pip install 'shareq[console]'); --console-token-file lets it change.
-
   shareq serve --cluster kafka-1:9092,kafka-2:9092 --listen 0.0.0.0:9092 --config server.properties
       No data here: share groups for a Kafka cluster that has none, by this address. Several of these share the work.
   shareq serve --cluster kafka:9093 --cluster-config client.properties

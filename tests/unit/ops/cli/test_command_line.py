@@ -8,8 +8,10 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from shareq.client.errors import (
@@ -76,6 +78,20 @@ def test_every_command_has_help_with_an_example_and_its_exit_codes(shell: Shell,
     row = LEAVES[name].row
     assert row is not None
     assert all(fields(row).values())
+
+
+@for_each("name", COMMANDS)
+def test_no_line_of_an_example_is_folded_into_the_next(name: str) -> None:
+    for words, command in commands_below((name,), command_of(name)):
+        folded = [each for each in (command.epilog or "").split("\n\n") if "\n  " in each and "\b" not in each]
+        assert not folded, words
+
+
+def commands_below(words: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield words, command
+    if isinstance(command, click.Group):
+        for name, each in command.commands.items():
+            yield from commands_below((*words, name), each)
 
 
 def test_what_destroys_asks_and_can_be_tried(shell: Shell) -> None:
