@@ -1,28 +1,27 @@
-"""Keys and values of records as text: as JSON, text, hex, or Avro with a schema registry."""
+"""Keys and values of records as text: as JSON, text, hex, or Avro and Protobuf with a schema registry."""
 
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Callable
-from http.client import HTTPException
+from importlib import import_module
 from struct import Struct
 from typing import Any, Final, NamedTuple
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
-from shareq.client.errors import ClientError, Unreachable
+from shareq.ops.cli.records.registry import SchemaRegistry
 from shareq.ops.cli.shared.exits import USAGE, exit_with
 
-FORMS: Final = ("auto", "json", "text", "hex", "avro")
+FORMS: Final = ("auto", "json", "text", "hex", "avro", "protobuf")
+_MODULES: Final = {  # of forms with schemas; their packages are installed by those who want them
+    "avro": ("shareq.ops.cli.records.avro", "fastavro"),
+    "protobuf": ("shareq.ops.cli.records.protobuf", "protobuf"),
+}
 _HEAD: Final = Struct(">bI")  # of a value with a schema in a registry: 0, the schema's number
-_TIMEOUT_S: Final = 10.0
-_LARGEST_SCHEMA: Final = 4 << 20
 
 
 class Text(NamedTuple):
-    """Bytes as text, and its encoding: utf-8, base64, hex, json or avro; both None for a null."""
+    """Bytes as text, and its encoding: utf-8, base64, hex, json, avro or protobuf; both None for a null."""
 
     text: str | None
     encoding: str | None
@@ -34,10 +33,10 @@ Decode = Callable[[bytes | None], Text]
 def decoder(form: str, registry: str | None) -> Decode:
     """Return the decoder of bytes to text. Bytes that are not of the form are shown as they would be without one.
 
-    `registry`: the URL of a schema registry. Ends the command if Avro cannot be had.
+    `registry`: the URL of a schema registry. End the command if a form with schemas lacks its package, or the registry.
     """
-    if form == "avro":
-        return _avro(registry)
+    if form in _MODULES:
+        return _by_schema(form, registry)
     return {"auto": _plain, "text": _as_text, "hex": _as_hex, "json": _as_json}[form]
 
 
@@ -75,46 +74,26 @@ def _one_line(value: Any) -> str:
     return text
 
 
-def _avro(registry: str | None) -> Decode:
+def _by_schema(form: str, url: str | None) -> Decode:
+    """Return the decoder of values that begin with the number of a schema. Each schema is asked for once."""
+    module, package = _MODULES[form]
     try:
-        # fastavro's own, in C, end the process where a value or schema is nested some thousand deep.
-        from fastavro import _read_py, _schema_py
+        reader = import_module(module).reader
     except ImportError:
-        exit_with(USAGE, "--decode avro: it needs fastavro, which is not installed: pip install fastavro")
-    if not registry:
-        exit_with(USAGE, "--decode avro: give --schema-registry URL, or set SHAREQ_SCHEMA_REGISTRY_URL")
-    base, schemas = registry.rstrip("/"), dict[int, Any]()
+        exit_with(USAGE, f"--decode {form}: it needs {package}, which is not installed: pip install {package}")
+    if not url:
+        exit_with(USAGE, f"--decode {form}: give --schema-registry URL, or set SHAREQ_SCHEMA_REGISTRY_URL")
+    registry, readers = SchemaRegistry(url), dict[int, Callable[[bytes], Any]]()
 
     def decode(data: bytes | None) -> Text:
         if data is None or len(data) < _HEAD.size or data[0]:
             return _plain(data)
         _, number = _HEAD.unpack_from(data)
-        if number not in schemas:
-            text = _schema(base, number)
-            try:
-                schemas[number] = _schema_py.parse_schema(json.loads(text))
-            except Exception as error:  # of many kinds
-                raise ClientError(f"schema {number} of {base} cannot be read: {error}") from None
+        if number not in readers:
+            readers[number] = reader(registry, number)
         try:
-            value = _read_py.schemaless_reader(io.BytesIO(data[_HEAD.size :]), schemas[number], None)
-            return Text(_one_line(value), "avro")
+            return Text(_one_line(readers[number](data[_HEAD.size :])), form)
         except Exception:  # of many kinds: what is not of the schema, or nested deeper than Python reads
             return _plain(data)
 
     return decode
-
-
-def _schema(registry: str, number: int) -> str:
-    """Return a schema's text. Raises ClientError."""
-    url = f"{registry}/schemas/ids/{number}"
-    try:
-        with urlopen(url, timeout=_TIMEOUT_S) as answer:
-            found = json.loads(answer.read(_LARGEST_SCHEMA))
-    except HTTPError as error:
-        with error:
-            raise ClientError(f"the schema registry refused {url}: {error.code} {error.reason}") from None
-    except (OSError, HTTPException, ValueError, RecursionError) as error:
-        raise Unreachable(f"no schema from {url}: {error}") from None
-    if not isinstance(found, dict) or found.get("schemaType", "AVRO") != "AVRO" or "schema" not in found:
-        raise ClientError(f"schema {number} of {registry} is not of Avro")
-    return str(found["schema"])

@@ -38,7 +38,7 @@ _RECORDS: Final = ("topic", "partition", "first", "state", "deliveries", "client
 
 class TextRow(NamedTuple):
     text: Annotated[str | None, "The bytes as text, in their encoding; null of a null."]
-    encoding: Annotated[str | None, "utf-8, base64 (bytes that are no UTF-8), hex, json or avro; null of a null."]
+    encoding: Annotated[str | None, "utf-8, base64 (no UTF-8), hex, json, avro or protobuf; null of a null."]
 
 
 class NamedTextRow(NamedTuple):
@@ -160,7 +160,7 @@ class RecordsOptions(NamedTuple):
 )
 @click.option("--show", metavar="PART,...", callback=_parts, help="Of each record: key, value, headers.")
 @click.option("--decode", type=click.Choice(FORMS), default="auto", show_default=True, help="Keys and values as.")
-@click.option("--schema-registry", metavar="URL", help="For --decode avro [SHAREQ_SCHEMA_REGISTRY_URL].")
+@click.option("--schema-registry", metavar="URL", help="For --decode avro, protobuf [SHAREQ_SCHEMA_REGISTRY_URL].")
 @api_options
 def _records(session: Session, **given: Any) -> Iterator[RecordStateRow]:
     """Show the records of share groups in flight: ranges of equal offsets, their state, who holds them and for how

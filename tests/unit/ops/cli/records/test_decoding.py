@@ -149,6 +149,7 @@ def test_a_registry_that_is_not_there() -> None:
 
 def test_avro_without_fastavro_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastavro", None)
+    monkeypatch.delitem(sys.modules, "shareq.ops.cli.records.avro", raising=False)
     with pytest.raises(CommandEnd) as ended:
         decoder("avro", "http://here")
     assert ended.value.code == 2
