@@ -1,3 +1,3 @@
-"""Nodes in front of a Kafka cluster: share groups for one that has none. They keep no data; records, share state,
-groups and users live in the cluster's topics.
+"""Nodes in front of a Kafka cluster: they add share groups to a cluster without any. Nodes keep no data: records, share
+state, groups and users are stored in the cluster's topics.
 """

@@ -1,4 +1,4 @@
-"""A node on the network, for `shareq serve --cluster`: how it reaches its cluster, checks it, and stands on it.
+"""A node on the network, for `shareq serve --cluster`: it reaches its cluster, checks it, and serves it to clients.
 
     node_of   at the command line: what the options and properties mean
     make      when its listeners are bound: the link, the checks, the ground
@@ -61,8 +61,8 @@ def node_of(
     proxies: bool,
     among_nodes: Mapping[str, str] | None = None,
 ) -> Node:
-    """Return the node of these options. `client` are the properties by which it reaches its cluster, `among_nodes`
-    those by which it reaches other nodes, both as a client's.
+    """Return a node with these options, with its number chosen. `client` are the properties of the client by which the
+    node reaches its cluster, `among_nodes` those of the client by which it reaches other nodes.
 
     Raises the ConfigError of clients.
     """
@@ -73,7 +73,7 @@ def node_of(
 
 
 async def findings_at(bootstrap: str, client: Mapping[str, str]) -> list[Finding] | str:
-    """Return what a trial finds of the cluster at these addresses, or why it is not reached.
+    """Try the cluster at these addresses; return the findings, or a text that says why it could not be reached.
 
     Raises the ConfigError of clients.
     """
@@ -104,7 +104,9 @@ async def _reached(env: Environment, link: Link, begin: Begin, name: str) -> Rea
 
 
 class NodeStart:
-    """The opening of a node's ground (`OtherGround`), which knows when all its parts are closed."""
+    """The start of a node: makes its ground (`OtherGround`), and closes its connections to the cluster and to other
+    nodes.
+    """
 
     def __init__(self, config: BrokerConfig, options: ClusterOptions) -> None:
         self._config: Final = config
@@ -114,7 +116,7 @@ class NodeStart:
         self._kept: ConfigLog | None = None
 
     async def make(self, env: Environment, endpoints: Mapping[str, Endpoint]) -> NodeGround:
-        """Reach the cluster, check it, and make the node's ground. Raise ServeError."""
+        """Reach the cluster, check it, and make the node's ground. Raises ServeError."""
         self._refuse_unreachable(next(iter(endpoints)))
         self._link = NetworkLink(self._options.client)
         link = CountedLink(env.clock, self._link)
@@ -131,7 +133,7 @@ class NodeStart:
             raise
 
     async def wait_closed(self) -> None:
-        """Return when no connection to the cluster is open."""
+        """Close the connections to the cluster and to other nodes; return when none of them is open."""
         self._close()
         for link in (self._link, self._nodes):
             if link is not None:
@@ -167,7 +169,7 @@ class NodeStart:
         return Wanted(topics, replication, self._config.shareq_cluster_group, slotted=(STATES, GROUPS))
 
     def _refuse_unreachable(self, listener: str) -> None:
-        """Refuse a start of which the other nodes could ask nothing, nor it of them."""
+        """Refuse to start without `--node-config` if nodes have to ask each other at a listener with TLS or a login."""
         security = self._config.security[listener]
         if not self._spreads or self._options.among_nodes or (security.tls is None and not security.mechanisms):
             return
@@ -182,7 +184,7 @@ class NodeStart:
         return self._config.shareq_cluster_placement == Placement.TOPIC.value
 
     def _links_of_nodes(self, endpoint: Endpoint) -> NetworkLink | None:
-        """Return what other nodes are asked by, where they may own anything."""
+        """Return the link to other nodes; None if all slots lie on one node, so that no node asks another one."""
         if self._spreads:
             self._nodes = NetworkLink(client_of_nodes(self._options.among_nodes, endpoint.host, endpoint.port))
         return self._nodes
@@ -209,7 +211,7 @@ class NodeStart:
 
 
 def settings_of(config: BrokerConfig, options: ClusterOptions) -> NodeSettings:
-    """Return the settings of a node's parts, by its properties and options."""
+    """Return the settings of a node's parts, from its properties and options."""
     return NodeSettings(
         version=__version__,
         proxies=options.proxies,

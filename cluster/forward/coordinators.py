@@ -5,8 +5,8 @@
                +-- on the first connection to it that has nothing in flight: a JoinGroup waits for other members, whose
                    requests must not wait behind it
 
-A client's connection waits for its answer, so there are at most as many of these connections as there would have been
-clients' at the cluster. Idle ones are closed by the broker.
+A client's connection has one request at a time under way, so a broker gets at most as many of these connections as it
+would have had from the clients themselves. Idle ones are closed by the broker.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.primitives import Message
 
 MOST_KNOWN: Final = 10_000
-"""The coordinators that are remembered; the one that was found first is forgotten for another."""
+"""The most keys whose coordinator is remembered. The one that was found first is forgotten in favour of a new one."""
 MOST_ASKED: Final = 2
-"""So many brokers may answer that they do not coordinate a key, before a client is answered so."""
+"""The number of brokers that are asked, if each answers NOT_COORDINATOR; the client gets the last answer."""
 _KEYS_FROM: Final = 4
 _MOVED: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
 
 
 class Kind(IntEnum):
-    """The kinds of coordinators, by FindCoordinator's key types."""
+    """The kinds of coordinators, as FindCoordinator numbers them."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -43,7 +43,9 @@ class _Coordinated(NamedTuple):
 
 
 class _Lanes:
-    """The connections to one broker by number. The lowest free one is taken, so that the others can be closed."""
+    """The connections to one broker, by number. The lowest free number is taken, so that connections with high numbers
+    stay idle and are closed.
+    """
 
     __slots__ = ("_free", "_next")
 
@@ -80,10 +82,10 @@ class Coordinators:
         lowest: int | None = None,
         timeout_ms: int | None = None,
     ) -> Message | ErrorCode:
-        """Send a request as `send` to the broker that coordinates the key; its answer, or why there is none.
+        """Send a request to the broker that coordinates the key; return its answer, or an error code if there is none.
 
-        Where another broker coordinates it meanwhile, that one is asked. COORDINATOR_NOT_AVAILABLE: the request may
-        have been handled or not; clients ask again.
+        If the broker answers that it is not the coordinator any more, the new one is found and asked. With
+        COORDINATOR_NOT_AVAILABLE the request may have been handled or not; clients ask again.
         """
         coordinated = _Coordinated(kind, key)
         asked = 0
@@ -105,7 +107,9 @@ class Coordinators:
     def send(
         self, node: int, message: Message, *, version: int, lowest: int | None = None, timeout_ms: int | None = None
     ) -> Pending[Message | LinkFailure]:
-        """Send a request on a connection that has none in flight, in a version of `lowest` (`version`) to `version`."""
+        """Send a request on a connection that has none in flight, in a version from `lowest` (by default `version`) to
+        `version`.
+        """
         lanes = self._lanes.setdefault(node, _Lanes())
         lane = lanes.take()
         answer = self._link.send(
@@ -147,6 +151,8 @@ class Coordinators:
 
 
 def _error_of(failure: LinkFailure) -> ErrorCode:
-    """Return the error for a client, which asks again unless it asked for what no broker serves."""
+    """Return the client's error code: COORDINATOR_NOT_AVAILABLE, on which it asks again, unless the broker does not
+    serve the API.
+    """
     unsupported = failure.failure is Failure.UNSUPPORTED
     return ErrorCode.UNSUPPORTED_VERSION if unsupported else ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -32,9 +32,9 @@ Place: TypeAlias = tuple[str, int]
 OWN_TOPICS: Final = "__shareq_"
 """The beginning of the names of a node's own topics, which clients are not shown."""
 OF_PRODUCERS: Final = frozenset({ApiKey.PRODUCE, ApiKey.INIT_PRODUCER_ID})
-"""The RPCs that are refused where producers are to connect to the cluster itself."""
+"""The RPCs that a node refuses with `--no-proxy`, which sends producers to the cluster itself."""
 OWN_TRANSACTIONS: Final = "shareq-__shareq_"
-"""The beginning of the nodes' transactional ids, of which their producers have one for each slot."""
+"""The beginning of the nodes' own transactional ids: each slot has one."""
 
 _THROTTLE: Final = "throttle_time_ms"
 
@@ -46,7 +46,7 @@ class PartitionAnswer(Protocol):
 
 
 class Named(Protocol):
-    """A topic that a request or an answer names, from some version on by its id instead."""
+    """A topic in a request or an answer. Later versions name it by id and leave `name` empty."""
 
     name: str
 
@@ -63,9 +63,9 @@ N = TypeVar("N", bound=NamedAnswer)
 
 
 class Forwarding(NamedTuple):
-    """The parts that forward requests. `cluster` names the cluster in texts, by its bootstrap servers. `own_group` is
-    the group that the nodes themselves are. `begins_at` gets topic, partition and the offset at which a log begins
-    since its records were deleted.
+    """The parts of a node that forward requests. `cluster` is the cluster's name in texts: its bootstrap servers.
+    `own_group` is the group whose members are the nodes. `begins_at` is called with topic, partition and the log's new
+    start offset after records were deleted.
     """
 
     link: Link
@@ -78,25 +78,25 @@ class Forwarding(NamedTuple):
 
     @property
     def where_to_write_markers(self) -> str:
-        """The answer to a client that ends a transaction without its coordinator."""
+        """The error text for a client that wants to write transaction markers."""
         return f"This node writes no markers of transactions; ask {self.cluster}."
 
     @property
     def where_to_produce(self) -> str:
-        """The answer to a producer at a node that takes no records."""
+        """The error text for a producer at a node that accepts no records."""
         return f"This node takes no records of producers; they produce at {self.cluster}."
 
 
 @runtime_checkable
 class ForwardingGround(Protocol):
-    """A ground with the means to forward requests."""
+    """A ground that can forward requests."""
 
     @property
     def forwarding(self) -> Forwarding: ...
 
 
 class ForwardContext(RequestContext):
-    """The context of a handler that forwards."""
+    """The context of a handler that forwards requests."""
 
     __slots__ = ("forwarding",)
 
@@ -107,20 +107,24 @@ class ForwardContext(RequestContext):
         self.forwarding: Final = ground.forwarding
 
     def refusal(self, right: Right, topic: str, *, may_all: bool = False) -> ErrorCode:
-        """Return why the client gets nothing of a topic, or NONE. A node's own topics do not exist for clients."""
+        """Return the error for a topic that the client may not use, or NONE. A node's own topics are unknown to
+        clients.
+        """
         if is_hidden(topic):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE if may_all or self.may(right, topic) else right.error
 
     def refusal_of(self, right: Right, name: str) -> ErrorCode:
-        """Return why the client may not use a group or a transactional id, or NONE. Those of the nodes are theirs."""
+        """Return the error for a group or transactional id that the client may not use, or NONE. The nodes' own are
+        always refused.
+        """
         is_own = (
             name.startswith(OWN_TRANSACTIONS) if right.kind is ResourceKind.TRANSACTIONAL_ID else self.is_nodes(name)
         )
         return right.error if is_own or not self.may(right, name) else ErrorCode.NONE
 
     def is_nodes(self, group_id: str) -> bool:
-        """Return whether a group is that of the nodes, which clients are not shown."""
+        """Return True for the group whose members are the nodes, which clients are not shown."""
         return group_id == self.forwarding.own_group
 
     async def ask_coordinator(
@@ -133,8 +137,8 @@ class ForwardContext(RequestContext):
         lowest: int | None = None,
         timeout_ms: int | None = None,
     ) -> M | ErrorCode:
-        """Send a request to the coordinator of a group or transactional id, in a version from `lowest` (the client's)
-        to the client's.
+        """Send a request to the coordinator of a group or transactional id, in a version from `lowest` (by default the
+        client's) to the client's.
         """
         answer = await self.forwarding.coordinators.ask(
             kind, key, message, version=self.api_version, lowest=lowest, timeout_ms=timeout_ms
@@ -147,9 +151,9 @@ class ForwardContext(RequestContext):
     def send(
         self, node: int | None, message: Message, *, timeout_ms: int | None = None
     ) -> Pending[Message | LinkFailure]:
-        """Send a request in the version that the client spoke, and whose rules its answer has to follow.
+        """Send a request in the client's own version, since the answer is passed on in that version.
 
-        `timeout_ms` is the client's, by which the broker answers.
+        `timeout_ms` is the timeout in the client's request; the broker has a few seconds more.
         """
         return self.forwarding.link.send(
             node,
@@ -160,7 +164,9 @@ class ForwardContext(RequestContext):
         )
 
     async def find(self, topics: Iterable[Topic]) -> dict[Topic, TopicImage | ErrorCode]:
-        """Return topics of the cluster, all asked for before the first is awaited, or why there is none."""
+        """Return each topic, or the error code why it was not found. All are asked for before the first answer is
+        awaited.
+        """
         asked: dict[Topic, Pending[TopicImage | ErrorCode]] = {}
         for topic in topics:
             asked[topic] = self.forwarding.topics.find(topic)
@@ -168,7 +174,9 @@ class ForwardContext(RequestContext):
         return {topic: await found for topic, found in asked.items()}
 
     async def ask_all(self, message: Message, answers: type[M], *, lowest: int | None = None) -> list[M | ErrorCode]:
-        """Send a request to all brokers of the cluster, in a version from `lowest` (the client's) to the client's."""
+        """Send a request to each broker of the cluster, in a version from `lowest` (by default the client's) to the
+        client's.
+        """
         brokers = await self.forwarding.link.send(None, MetadataRequest([], allow_auto_topic_creation=False))
         if isinstance(brokers, LinkFailure):
             return [ErrorCode.COORDINATOR_NOT_AVAILABLE]
@@ -183,14 +191,16 @@ class ForwardContext(RequestContext):
         return outcomes
 
     def lists(self, key: str) -> bool:
-        """Return whether this node lists a group, or transactional id, of the cluster: each is listed by one node."""
+        """Return True if this node is the one that lists the group or transactional id: each is listed by one node."""
         services = self.services
         topic = services.metadata.topic(CONSUMER_OFFSETS)
         place = services.ground.host.routes.group(key, 1 if topic is None else topic.partitions)
         return services.leaders.other_leader(CONSUMER_OFFSETS, place) is None
 
     async def names_of(self, topics: Sequence[Named]) -> list[str | None]:
-        """Return the names of topics that have one, or an id; None for an id that the cluster does not know."""
+        """Return a name for each topic, looked up if the request has an id only; None for an id that the cluster does
+        not know.
+        """
         ids: list[Topic | None] = [None if topic.name else getattr(topic, "topic_id", None) for topic in topics]
         found = await self.find({each for each in ids if each is not None})
         names: list[str | None] = []
@@ -201,7 +211,7 @@ class ForwardContext(RequestContext):
         return names
 
     async def look_again(self, *topics: Topic) -> None:
-        """Ask the cluster for topics again: known facts may be out of date."""
+        """Have the mirror ask the cluster for topics again, because its facts may be out of date."""
         for found in (await self.find(topics)).values():
             if isinstance(found, TopicImage):
                 self.forwarding.topics.refresh(found.topic_id)
@@ -211,7 +221,7 @@ class ForwardContext(RequestContext):
     ) -> M | LinkFailure:
         """Send a request, as `send`, to the broker that currently accepts changes of the cluster.
 
-        A client could not find out by a node's Metadata which one it is.
+        Clients cannot find this broker themselves: a node's Metadata names nodes only.
         """
         controller = await controller_of(self.forwarding.link)
         if isinstance(controller, LinkFailure):
@@ -223,7 +233,9 @@ class ForwardContext(RequestContext):
     async def ask_controller(
         self, message: Message, answers: type[M], rows: Callable[[M], Iterable[N]], *, timeout_ms: int
     ) -> tuple[dict[str, N], ApiError]:
-        """Send a request, as `send_to_controller`. Return the rows of its answer by name, and why others have none."""
+        """Send a request, as `send_to_controller`. Return the rows of its answer by name, and the error for names
+        without a row.
+        """
         answer = await self.send_to_controller(message, answers, timeout_ms=timeout_ms)
         if isinstance(answer, LinkFailure):
             return {}, failure_error(answer)
@@ -238,9 +250,9 @@ class ForwardContext(RequestContext):
         *,
         timeout_ms: int | None = None,
     ) -> dict[Place, R | ApiError]:
-        """Ask the leaders of partitions; return what each was answered, or why it was not.
+        """Ask the leaders of partitions; return for each partition the leader's row, or an error.
 
-        `request` makes a request for some partitions by topic, `rows` yields those of its answer.
+        `request` makes a request for partitions by topic, `rows` yields the rows of its answer.
         """
         by_node, refused = await self._by_leader(places)
         placed: dict[Place, R | ApiError] = {}
@@ -285,7 +297,9 @@ _NOT_IN_ANSWER: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The cluster's 
 
 
 async def controller_of(link: Link) -> int | LinkFailure | None:
-    """Return the broker that accepts changes of the cluster, as one broker reports now; None: with KRaft any does."""
+    """Ask any broker for the controller; return its id, None if it names none (with KRaft any broker will do), or the
+    failure.
+    """
     brokers = await link.send(None, MetadataRequest([], allow_auto_topic_creation=False))
     if isinstance(brokers, LinkFailure):
         return brokers
@@ -294,7 +308,7 @@ async def controller_of(link: Link) -> int | LinkFailure | None:
 
 
 def failure_error(failure: LinkFailure) -> ApiError:
-    """Return the error for a client in place of an answer that does not come."""
+    """Return the error that a client gets when the broker's answer does not come."""
     match failure.failure:
         case Failure.LOST:
             return ApiError(ErrorCode.REQUEST_TIMED_OUT, failure.text)
@@ -305,5 +319,7 @@ def failure_error(failure: LinkFailure) -> ApiError:
 
 
 def is_hidden(topic: str) -> bool:
-    """Return True if clients may not see a topic through a node: its own topics, and those whose names it uses."""
+    """Return True for topics that clients may not see through a node: its own, and those of the cluster with names that
+    coordinators use.
+    """
     return topic.startswith(OWN_TOPICS) or topic in INTERNAL_TOPICS

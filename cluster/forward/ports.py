@@ -1,4 +1,4 @@
-"""The mirror of the cluster's topics as forwarding asks it."""
+"""The port by which forwarding asks the mirror of the cluster's topics."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ Topic: TypeAlias = str | bytes
 """A topic as a client names it: by name, or by its 16-byte id."""
 
 GRACE_MS: Final = 5_000
-"""The time that an answer is waited for beyond the client's own timeout, by which the broker answers."""
+"""The time that a broker has, beyond the timeout in the client's request, until it counts as silent."""
 
 
 class Topics(Protocol):
     """The cluster's topics, and who leads them."""
 
     def find(self, key: Topic) -> Pending[TopicImage | ErrorCode]:
-        """Return a topic by name or id, asked for if it is not known; else why there is none."""
+        """Return a topic by name or id, or an error code. A topic that is not known is asked for."""
 
     def leader(self, topic_id: bytes, partition: int) -> PartitionLeader | None:
-        """Return the broker that leads a partition; None while there is none, or none was heard of."""
+        """Return the broker that leads a partition; None while there is no leader, or none is known."""
 
     def known(self, name: str) -> TopicImage | None:
-        """Return a topic if it is known already."""
+        """Return a topic if the mirror knows it already; None otherwise."""
 
     def deleted(self, topic_id: bytes) -> None:
-        """Take over that the cluster has deleted a topic."""
+        """Note that the cluster has deleted a topic."""
 
     def refresh(self, topic_id: bytes) -> None:
         """Ask for a topic again soon."""
 
 
 def leader_of(topics: Topics, found: TopicImage | ErrorCode, partition: int) -> int | ErrorCode:
-    """Return the node that leads a partition of a topic that was asked for, or why there is none.
+    """Return the id of the broker that leads a partition of a found topic, or an error code.
 
-    Where there should be one, the topic is asked for again.
+    If the partition or its leader is unknown, the topic is asked for again.
     """
     if isinstance(found, ErrorCode):
         return ErrorCode.LEADER_NOT_AVAILABLE if found is ErrorCode.REQUEST_TIMED_OUT else found

@@ -33,17 +33,19 @@ from shareq.protocol.generated.produce import (
 from shareq.protocol.primitives import Message
 
 IN_FLIGHT: Final = 5
-"""Requests to one broker that are under way; a broker handles those of a connection one after the other."""
+"""The most requests to one broker that may be under way; a broker handles those of a connection one after the other."""
 MOST_BYTES: Final = 4 << 20
-"""The most bytes of batches that go together in one request, unless one alone is larger."""
+"""The most bytes of batches in one request, unless it has one batch only."""
 ALL: Final = -1
-"""Acks with which the answer says that the batch is committed."""
+"""The value of acks with which an answer means that all in-sync replicas have the batch."""
 IDS_FROM: Final = 13
-"""The version from which on Produce names topics by their ids."""
+"""The first version in which Produce names topics by id."""
 
 
 class Transaction(NamedTuple):
-    """The transaction of a batch. By the version of its producer's request a broker knows how partitions are added."""
+    """The transaction of a batch. `version` is that of the producer's request, because it decides how the broker adds
+    partitions to the transaction.
+    """
 
     transactional_id: str
     version: int
@@ -66,7 +68,7 @@ Committed = Callable[[Topic, int, int, int, bytes | memoryview], None]
 
 
 class _Queue:
-    """Batches for one broker that can go together, by partition."""
+    """Batches for one broker that may share a request, by partition."""
 
     __slots__ = ("in_flight", "waiting")
 
@@ -79,7 +81,9 @@ class _Queue:
         self.waiting.setdefault((batch.topic, batch.partition), deque()).append(batch)
 
     def take(self) -> list[Batch]:
-        """Take the first batch of partitions, in turns, as many as one request may have."""
+        """Take the first batch of each partition, up to MOST_BYTES. A partition with more batches moves to the end of
+        the queue.
+        """
         taken: list[Batch] = []
         size = 0
         for place in list(self.waiting):
@@ -103,14 +107,14 @@ class _Route(NamedTuple):
 
     @property
     def versions(self) -> tuple[int, int | None]:
-        """The lowest and the highest version; None: the broker's."""
+        """The lowest and the highest version to send; None as highest: whatever the broker serves."""
         if self.transaction is not None:
             return self.transaction.version, self.transaction.version
         return (IDS_FROM, None) if self.by_id else (0, IDS_FROM - 1)
 
 
 class Batches:
-    """Forwards batches. The outcome that a batch's `done` is called with names no broker of the cluster."""
+    """Forwards batches to leaders. The row that a batch's `done` is called with names no broker of the cluster."""
 
     def __init__(self, link: Link, topics: Topics, clock: Clock, committed: Committed | None = None) -> None:
         self._committed = committed
@@ -122,7 +126,9 @@ class Batches:
         self._added: dict[_Route, None] = {}  # those that got batches in this tick
 
     def add(self, batch: Batch) -> None:
-        """Take a batch, which leaves when the tick is over, or earlier by `hurry`, or later."""
+        """Accept a batch. It is sent at the end of the tick, earlier by `hurry`, or later if its topic or its broker
+        has to be waited for.
+        """
         held = self._held.get(batch.topic)
         if held is not None:
             held.append(batch)
@@ -153,7 +159,7 @@ class Batches:
         self._added[route] = None
 
     def hurry(self) -> None:
-        """Send what is for brokers that have no request of this kind, without waiting for the tick's end."""
+        """Send this tick's batches now to those brokers that have no such request under way."""
         for route in list(self._added):
             queue = self._queues.get(route)
             if queue is not None and not queue.in_flight:
@@ -171,7 +177,7 @@ class Batches:
                 self._note(route)
 
     def _send(self, route: _Route) -> None:
-        """Send waiting batches, as long as the broker does not have enough to do."""
+        """Send waiting batches, up to IN_FLIGHT requests."""
         queue = self._queues[route]
         while queue.in_flight < IN_FLIGHT and queue.waiting:
             batches = queue.take()
@@ -217,7 +223,7 @@ class Batches:
             self._topics.refresh(found.value.topic_id)
 
     def _give(self, batch: Batch, row: PartitionProduceResponse | None) -> None:
-        """Give the answer of a batch, without the broker that leads its partition now."""
+        """Call `done` with the broker's row, from which the current leader is left out."""
         if row is None:
             batch.done(refused(batch.partition, ErrorCode.UNKNOWN_SERVER_ERROR))
             return
@@ -277,7 +283,9 @@ def _request(route: _Route, batches: list[Batch]) -> ProduceRequest:
 
 
 def _error_of(failure: LinkFailure) -> ErrorCode:
-    """Return the error for a producer: it tries both again, and one of them may have been appended."""
+    """Return the error for a producer. It retries on REQUEST_TIMED_OUT, after which the batch may be in the log, and on
+    NOT_LEADER_OR_FOLLOWER.
+    """
     match failure.failure:
         case Failure.LOST:
             return ErrorCode.REQUEST_TIMED_OUT

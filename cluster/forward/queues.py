@@ -1,15 +1,15 @@
-"""The cluster's topics as dead-letter queues: looked up, created and appended to as the node, with its rights.
+"""The cluster's topics as dead-letter queues: looked up, created and appended to with the node's own user and rights.
 
     find    ---> the mirror, then the topic's properties, both cached for a while; then room for letters
     create  ---> the controller, then as find, until brokers know the topic
     append  ---> Produce with acks=all, by the partition's leader
 
-A topic takes letters if its errors.deadletterqueue.group.enable says so. Clusters before Apache Kafka 4.4 have no such
-property, and refuse topics with it: there the node's shareq.dlq.topics names the queues.
+A topic accepts letters if its errors.deadletterqueue.group.enable is true. Clusters before Apache Kafka 4.4 do not know
+this property, and refuse topics that set it: there the node's shareq.dlq.topics names the queues.
 
-This retries in the cases in which Apache Kafka's producers retry: another broker leads the partition, or none for a
-moment, a broker does not know a new topic yet, replicas are slow or too few, or an answer was lost. In the last two
-cases the letters may be written already: delivery is at least once.
+Appends and creations are retried in the cases in which Apache Kafka's producers retry: another broker leads the
+partition, or none for a moment, a broker does not know a new topic yet, replicas are slow or too few, or an answer was
+lost. In the last two cases the letters may be written already: delivery is at least once.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from shareq.protocol.generated.produce import PartitionProduceResponse
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 
 AGE_MS: Final = 10_000
-"""The time for which a topic's properties are believed, unless it refuses something before."""
+"""The time for which a topic's properties are cached, unless an append to it fails earlier."""
 MOST_BYTES: Final = 32 << 20
-"""Bytes of letters under way, from where on no share partition is given a queue to write more."""
+"""The number of bytes of unanswered letters from which on no further queue is handed out for writing."""
 MOST_KNOWN: Final = 1_000
-"""The most topics whose properties are remembered, those that were asked for last."""
+"""The most topics whose properties are cached: the most recently looked up ones."""
 TIMEOUT_MS: Final = 30_000
-"""The time that replicas get for a batch, and the controller for a topic."""
+"""The timeout of an append at the broker, and of a topic's creation at the controller."""
 PAUSE_MS: Final = 100
-"""Between two questions whether a broker has heard of a topic that was created."""
+"""The pause between two checks whether a broker knows a new topic."""
 HEARD_MS: Final = 5_000
-"""The time for which they are asked; later its letters are tried again, as when a broker leads nothing yet."""
+"""The time for which brokers are asked about a new topic. After it, its letters are retried as if it had no leader."""
 DEFAULT_MESSAGE_BYTES: Final = 1_048_588
-"""Apache Kafka's default, believed where nothing may be asked."""
+"""Apache Kafka's default, used if the properties of a topic may not be read."""
 
 _ALL: Final = -1
 _DEFAULT: Final = -1
@@ -70,16 +70,15 @@ _Found = QueueTopic | ApiError | None
 
 
 class _Known(NamedTuple):
-    """A topic as it was when it was asked for."""
+    """A topic's properties, and when they were looked up."""
 
     queue: QueueTopic
     at_ms: int
 
 
 class ClusterQueues:
-    """`QueueTopics` of a node. `config` returns the node's properties as they are now, `begin` drives questions. A
-    caller that looks for a queue, to write a batch of letters, is answered once fewer than `most_bytes` of them are
-    under way.
+    """`QueueTopics` of a node. `config` returns the node's current properties, `begin` starts coroutines. `find`
+    answers a writer of letters only while fewer than `most_bytes` of letters are unanswered.
     """
 
     retriable: Final = RETRIABLE
@@ -143,7 +142,7 @@ class ClusterQueues:
         return ErrorCode.NONE
 
     def _asked(self, questions: dict[str, Pending[T]], name: str, ask: Callable[[str], Waiting[T]]) -> Pending[T]:
-        """Return the answer to a question, which is asked unless it is pending."""
+        """Return the answer to a question. A question that is already pending is not asked twice."""
         under_way = questions.get(name)
         if under_way is not None:
             return under_way
@@ -164,7 +163,7 @@ class ClusterQueues:
         return self._under_way < self._most_bytes
 
     def _admit_later(self, admitted: Pending[_Found], found: _Found) -> None:
-        """Answer the searches for a queue when there is room for their letters and earlier searches were answered."""
+        """Complete a search in its turn: once there is room for its letters and earlier searches are completed."""
         if isinstance(found, QueueTopic):
             self._waiting.append((admitted, found))
             self._admit()
@@ -172,7 +171,9 @@ class ClusterQueues:
             admitted.complete(found)
 
     def _admit(self) -> None:
-        """Answer waiting searches while there is room. Their appends may come, and end, at once."""
+        """Complete waiting searches while there is room. Their callers may append, and even be answered, within this
+        call.
+        """
         if self._is_admitting:
             return
         self._is_admitting = True
@@ -206,7 +207,7 @@ class ClusterQueues:
         return queue
 
     async def _configs(self, name: str) -> Mapping[str, str] | ApiError:
-        """Return those properties of a topic that matter here; none if they may not be read."""
+        """Return the topic's properties that matter for letters; an empty mapping if the node may not read them."""
         resource = DescribeConfigsResource(_TOPIC, name, [DLQ_GROUP_ENABLE, *_LIMITS])
         answer = await self._link.send(None, DescribeConfigsRequest([resource]))
         if isinstance(answer, LinkFailure):

@@ -1,4 +1,4 @@
-"""Config resources that a client asks about: which are a node's own, and which broker has each of the others."""
+"""Config resources in a client's request: those that are a node's own, and the broker to ask for each other one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from shareq.protocol.primitives import Message
 
 _EVERYTHING: Final = ""
-"""The name of what holds for all brokers."""
+"""The resource name that stands for the defaults of all brokers."""
 _LONGEST_ID: Final = 10
-"""The digits of a broker's id, at most: `int` takes long ones badly."""
+"""The most digits of a broker's id, since `int` is slow for long texts."""
 
 
 class ConfigResource(Protocol):
@@ -36,7 +36,9 @@ Q = TypeVar("Q", bound="Message")
 
 
 def _is_own(ctx: ForwardContext, resource: ConfigResource) -> bool:
-    """Return True if a resource is the node's: groups, itself, and those that our own handler refuses."""
+    """Return True for a resource that the node itself answers: groups, its own properties, and types that its handler
+    refuses.
+    """
     match resource.resource_type:
         case ResourceType.TOPIC:
             return False
@@ -56,10 +58,10 @@ async def ask_owners(
     *,
     rights: tuple[Right, Right],
 ) -> tuple[Q, list[A]]:
-    """Return the request for the resources that are the node's own, and a row for each other one, in their order.
+    """Return the request for the node's own resources, and the rows of all other ones, in the order of the request.
 
-    `rights` are those on topics and on the cluster, without which a client is refused; `row` makes the row of an error.
-    Properties of one broker are asked of that broker, all others of any.
+    `rights` are the needed rights on topics and on the cluster; `row` makes the row of an error. Properties of one
+    broker are asked of that broker, all others of any broker.
     """
     own: list[R] = []
     others: list[R] = []

@@ -1,4 +1,5 @@
-"""Changes of states that a node, which coordinates their group, asks of the node that owns their slot. Pure.
+"""Changes of share-partition states that the coordinator of a group, a node, requests from the node that owns the
+states' slot. Pure.
 
     InitializeShareGroupState, DeleteShareGroupState: a tagged field of our own, tag 29553 (0x7371)
         int8    1
@@ -36,7 +37,7 @@ UNKNOWN_END: Final = -1
 
 
 class How(Enum):
-    """The states that an initialization may wipe."""
+    """The existing states that an initialization may overwrite."""
 
     WIPE = 0
     ONCE = 1
@@ -44,7 +45,7 @@ class How(Enum):
 
 
 class Asked(NamedTuple):
-    """The origin of a coordinator's request. Requests with a lower generation, or an older number, are ignored."""
+    """The origin of a coordinator's request. A request with a lower generation, or with an older number, is refused."""
 
     how: How
     node_id: int
@@ -56,12 +57,12 @@ class Asked(NamedTuple):
         return self.generation, self.number
 
     def tags(self) -> Tags:
-        """Return the tag that says it."""
+        """Return the origin as a request's tagged field."""
         return ((TAG, _ASKED.pack(_FORMAT, self.how.value, self.node_id, self.generation, self.number)),)
 
 
 def asked_in(tags: Tags) -> Asked | None:
-    """Return the origin that a node has put into its request; None for other clients, or if it is unreadable."""
+    """Return the origin in a request's tagged fields; None if it has none (other clients), or an unreadable one."""
     value = dict(tags).get(TAG)
     if value is None or len(value) != _ASKED.size:
         return None
@@ -75,28 +76,28 @@ _HOWS: Final = frozenset(how.value for how in How)
 
 
 class Reach(NamedTuple):
-    """The beginning and the end of what a share partition has left, for lags: the first offset that is written down,
-    and the end of the log, or UNKNOWN_END.
+    """The offsets between which a share partition's lag lies: the first offset that is written down, and the end of the
+    log, or UNKNOWN_END.
     """
 
     first_offset: int
     end: int
 
     def tags(self) -> Tags:
-        """Return the tag that says it."""
+        """Return the two offsets as a tagged field."""
         return ((TAG, _SUMMARY.pack(*self)),)
 
 
 def reach_in(tags: Tags) -> Reach | None:
-    """Return the tag with which a state's owner extends its summary."""
+    """Return the offsets that a state's owner has added to its summary; None if it added none."""
     value = dict(tags).get(TAG)
     return Reach(*_SUMMARY.unpack(value)) if value is not None and len(value) == _SUMMARY.size else None
 
 
 class StateChanges:
-    """The judge of coordinators' requests.
+    """The check of coordinators' requests for being the latest.
 
-    `slot_of` returns the number of a group's slot; `owner_of` the node that owns it by the map in force, None if no
+    `slot_of` returns the number of a group's slot; `owner_of` the node that owns it by the current map, or None if no
     node does, or there is no map.
     """
 
@@ -107,7 +108,9 @@ class StateChanges:
         self._under_way: dict[SharePartitionKey, tuple[int, int]] = {}
 
     def admit(self, group_id: str, asked: Asked, keys: Collection[SharePartitionKey]) -> ApiError:
-        """Return why a request is refused. Else each of its share partitions is to be changed by `change`."""
+        """Return the error of a refused request. If it is admitted, `change` has to be called for each of its share
+        partitions.
+        """
         slot = self._slot_of(group_id)
         if self._owner_of(slot) != asked.node_id:
             return ApiError(ErrorCode.NOT_COORDINATOR, f"Node {asked.node_id} does not coordinate the group.")
@@ -124,7 +127,9 @@ class StateChanges:
         ready: Pending[ApiError],
         change: Callable[[], Pending[ApiError]],
     ) -> Pending[ApiError]:
-        """Make a change when it is `ready`, in the same turn, unless a newer one was requested in the meantime."""
+        """Call `change` when `ready` is complete, in the same turn, unless a newer request has arrived for the key: it
+        is refused then.
+        """
 
         def begin(error: ApiError) -> Pending[ApiError]:
             if self._under_way.get(key) != asked.order:

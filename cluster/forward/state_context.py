@@ -1,4 +1,4 @@
-"""The context of handlers of the state RPCs: what the node knows of those that coordinate groups."""
+"""The context of the handlers of state RPCs, whose clients are the nodes that coordinate groups."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class JudgingGround(Protocol):
-    """A ground that judges what coordinators ask."""
+    """A ground that refuses outdated requests of coordinators."""
 
     @property
     def state_changes(self) -> StateChanges: ...
 
 
 class StateContext(RequestContext):
-    """The context of a handler whose client coordinates a group."""
+    """The context of a state RPC's handler."""
 
     __slots__ = ("changes",)
 
@@ -33,7 +33,7 @@ class StateContext(RequestContext):
         self.changes: Final = ground.state_changes
 
     async def hear_of(self, topic_ids: Iterable[bytes]) -> None:
-        """Have the mirror ask for topics that it lacks: the owner of their states may be the last one to need them."""
+        """Have the mirror ask for topics that it lacks. The owner of their states may never have needed them before."""
         hearing = self.services.metadata.hearing
         if hearing is not None:
             await hearing.of(list(topic_ids))

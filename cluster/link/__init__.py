@@ -1,1 +1,1 @@
-"""The way from a node to the brokers of its cluster."""
+"""The link: a node's connections to the brokers of its cluster, and to other nodes."""

@@ -6,11 +6,13 @@ import time
 from typing import Final
 
 _CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""CLOCK_MONOTONIC stands still meanwhile on Linux alone, which has CLOCK_BOOTTIME."""
+"""CLOCK_BOOTTIME also counts time in suspension, which CLOCK_MONOTONIC does not on Linux. Other systems have only the
+latter.
+"""
 
 
 class BootClock:
-    """`LeaseClock` of a process."""
+    """The `LeaseClock` of a process."""
 
     def now_ms(self) -> int:
         """Return milliseconds from an arbitrary start."""

@@ -1,4 +1,4 @@
-"""A link that counts requests by the purpose of their connections: the metrics of a node read the counts."""
+"""A link that counts requests by the purpose of their connections, for the metrics of a node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shareq.protocol.primitives import Message
 
 
 class Counts:
-    """The requests of one purpose: how long their answers took, and why others had none."""
+    """The requests of one purpose: the durations of those that were answered, and the failures of the others."""
 
     __slots__ = ("answered", "failed", "under_way")
 
@@ -24,7 +24,7 @@ class Counts:
 
 
 class CountedLink:
-    """`Link` over another one. `lost` counts connections that were open and ended."""
+    """A `Link` that passes requests on to another one, and counts them. `lost` counts open connections that ended."""
 
     def __init__(self, clock: Clock, link: Link) -> None:
         self.counts: Final[Mapping[Purpose, Counts]] = {purpose: Counts() for purpose in Purpose}
@@ -38,7 +38,7 @@ class CountedLink:
 
     @property
     def brokers(self) -> Mapping[int, BrokerAddress]:
-        """The brokers that are known by now."""
+        """The addresses of the known brokers, by node id."""
         return self._link.brokers
 
     def send(
@@ -52,7 +52,7 @@ class CountedLink:
         max_version: int | None = None,
         lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
-        """Send a request, and note when its answer comes, or that none does."""
+        """Send a request, and count its answer or its failure."""
         counts, began_ns = self.counts[purpose], self._now_ns()
         counts.under_way += 1
 

@@ -1,4 +1,4 @@
-"""The leaders of a cluster's partitions, as parts of a node ask its mirror for them."""
+"""The port by which parts of a node ask the mirror for the leaders of a cluster's partitions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ STALE: Final = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-"""Errors for which what is known of a topic and its leaders may be out of date: it is asked for again."""
+"""The errors that show that facts about a topic and its leaders may be out of date, so that the topic is asked for
+again.
+"""
 
 
 class PartitionLeader(NamedTuple):
-    """The broker that leads a partition of the cluster, and its leader epoch; -1 if none is known."""
+    """The broker that leads a partition of the cluster, and its leader epoch; -1 for an unknown epoch."""
 
     node: int
     epoch: int
@@ -37,10 +39,10 @@ class PartitionLeaders(Protocol):
         """Return the leader; None while no broker is known to lead."""
 
     def learned(self, topic_id: bytes, partition: int, leader: PartitionLeader) -> None:
-        """Take over the leader that an answer names beside its error."""
+        """Note the leader that an answer names beside its error."""
 
     def refresh(self, topic_id: bytes) -> None:
-        """Ask the cluster soon: according to an answer, our facts about the topic are out of date."""
+        """Ask the cluster for the topic soon, because an answer has shown that its facts are out of date."""
 
     def on_leader(self, listener: Callable[[bytes, int], None]) -> None:
-        """Call back with topic id and partition whenever another leader, or another leader epoch, is known."""
+        """Call `listener` with topic id and partition whenever the leader, or the leader epoch, has changed."""

@@ -1,4 +1,4 @@
-"""The link on asyncio, over the connections of our client: TLS, logins, deadlines and pipelining are theirs.
+"""The link on asyncio, over the connections of our client: these handle TLS, logins, deadlines and pipelining.
 
     send ---> lane of (node, purpose, number) ---> open, reads, login valid: written in this call, without a task
                       |
@@ -36,21 +36,23 @@ T = TypeVar("T")
 
 _NAMES_BROKERS: Final = frozenset({MetadataResponse, DescribeClusterResponse, FindCoordinatorResponse})
 SENT_TOGETHER: Final = 64
-"""So many that had to wait are sent in one turn of the loop."""
+"""The most waiting requests that are sent in one turn of the loop."""
 
 _CLOSED: Final = LinkFailure(Failure.NOT_SENT, "the link was closed")
 _Outcome = Message | LinkFailure
 
 
 async def arrived(pending: Pending[T]) -> T:
-    """Return the value of a `Pending`, when it is there, for a task of the running loop."""
+    """Wait for a `Pending` in a task of the running loop; return its value."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     pending.on_complete(lambda value: None if future.done() else future.set_result(value))
     return await future
 
 
 class NetworkLink:
-    """The `Link` to a cluster, on the running event loop. `close` ends it, `wait_closed` waits for its sockets."""
+    """The `Link` to a cluster, on the running event loop. `close` ends it; `wait_closed` waits until its sockets are
+    closed.
+    """
 
     def __init__(self, config: ClientConfig) -> None:
         self.network: Final = Network(config)
@@ -64,7 +66,7 @@ class NetworkLink:
 
     @property
     def brokers(self) -> Mapping[int, BrokerAddress]:
-        """The brokers that are known by now."""
+        """The addresses of the known brokers, by node id."""
         return {node: BrokerAddress(*address) for node, address in self.network.known_brokers.items()}
 
     def send(
@@ -78,7 +80,9 @@ class NetworkLink:
         max_version: int | None = None,
         lane: int = 0,
     ) -> Pending[_Outcome]:
-        """Send a request to a broker; None: to the least busy connected one, or any."""
+        """Send a request to a broker; None as `node`: to the least busy connected one, or to any if none is
+        connected.
+        """
         by = self.loop.time() + (self._timeout_s if timeout_ms is None else timeout_ms / 1000)
         request = _Request(self, message, by, min_version, max_version)
         if self.closed:
@@ -88,11 +92,13 @@ class NetworkLink:
         return request.answer
 
     def know(self, nodes: Mapping[int, BrokerAddress]) -> None:
-        """Take the addresses of all brokers from elsewhere than an answer."""
+        """Set the addresses of all brokers, instead of learning them from answers."""
         self.network.know({node: Address(*address) for node, address in nodes.items()})
 
     def offers(self, node: int | None, api_key: int) -> int | None:
-        """Return the highest version of an API that a broker is known to serve; None: that all of them were."""
+        """Return the highest version of an API that both a broker and this release serve, or None. None as `node`: that
+        all known brokers serve.
+        """
         if node is not None:
             return newest_of(api_key, self.offered.get(node, {}))
         versions = [newest_of(api_key, offered) for offered in self.offered.values()]
@@ -100,7 +106,7 @@ class NetworkLink:
         return min(known) if known and len(known) == len(versions) else None
 
     def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
-        """Call back with node and purpose whenever a connection that was open is lost."""
+        """Call `listener` with node id and purpose whenever an open connection is lost."""
         self._listeners.append(listener)
 
     def close(self) -> None:
@@ -111,20 +117,20 @@ class NetworkLink:
             lane.close()
 
     async def wait_closed(self) -> None:
-        """Return when no socket of a closed link is open any more: a second or so later at the latest."""
+        """Wait until no socket of the closed link is open; this takes about a second at most."""
         await self.network.wait_closed()
 
     # -- for lanes
 
     def lane(self, node: int | None, purpose: Purpose, number: int = 0) -> _Lane:
-        """Return the lane of a broker and purpose; None: of requests for any broker."""
+        """Return the lane of a broker and purpose; None as `node`: the lane of requests for any broker."""
         lane = self._lanes.get((node, purpose, number))
         if lane is None:
             lane = self._lanes[node, purpose, number] = _Lane(self, node, purpose, number)
         return lane
 
     def lost(self, node: int, purpose: Purpose) -> None:
-        """Call the listeners."""
+        """Notify the listeners of a lost connection, unless the link was closed."""
         if not self.closed:
             for listener in self._listeners:
                 _guarded(listener, node, purpose)
@@ -135,7 +141,7 @@ class NetworkLink:
 
 
 class _Request:
-    """A request until its answer. As a `Waiter` of the client's exchange it takes the answer when that comes."""
+    """A request until its answer comes. It is the `Waiter` of the client's exchange, which hands it the answer."""
 
     __slots__ = ("answer", "by", "exchange", "highest", "lane", "link", "lowest", "message")
 
@@ -155,17 +161,19 @@ class _Request:
         return type(self.message).__name__.removesuffix("Request")
 
     def end(self, outcome: _Outcome) -> None:
-        """Pass the answer, or the failure, to the caller. The caller's exception is logged, and ends no connection."""
+        """Complete the caller's `Pending` with the answer or the failure. An exception of the caller is logged, so that
+        it ends no connection.
+        """
         _guarded(self.answer.complete, outcome)
 
     # -- what its exchange calls
 
     def done(self) -> bool:
-        """Return whether it has failed with its lane."""
+        """Return True if the request has an outcome already, because its lane has failed."""
         return self.answer.done
 
     def set_result(self, _: None, /) -> None:
-        """Take the answer to the oldest request in flight."""
+        """Accept the answer to the oldest request in flight, which is this one."""
         lane, exchange = self.lane, self.exchange
         outcome = None if exchange is None else exchange.outcome
         assert lane is not None
@@ -177,9 +185,10 @@ class _Request:
 
 
 class _Lane:
-    """The requests to one broker for one purpose, on one connection after the other.
+    """The requests to one broker for one purpose. They share a connection, which is replaced after it is lost.
 
-    The lane without a node has no connection: its requests move to the lane of the first broker that is reached.
+    The lane of requests for any broker has no connection: its requests move to the lane of the first broker that is
+    reached.
     """
 
     def __init__(self, link: NetworkLink, node: int | None, purpose: Purpose, number: int) -> None:
@@ -199,7 +208,7 @@ class _Lane:
         return self._connection is not None
 
     def add(self, request: _Request) -> None:
-        """Send a request now, or when those before it were sent."""
+        """Send a request at once, or after those that wait already."""
         request.lane = self
         timer = self._timer
         if timer is None or request.by < timer.when():
@@ -213,7 +222,7 @@ class _Lane:
             self._task = self._link.loop.create_task(self._send_waiting())
 
     def close(self) -> None:
-        """Fail what waits; the end of its connection has failed what was sent."""
+        """Fail waiting requests. Sent ones have failed when the connection was closed."""
         if self._task is not None:
             self._task.cancel()
         if self._timer is not None:
@@ -305,7 +314,9 @@ class _Lane:
         self._timer = self._link.loop.call_at(when, self._look_at_deadlines)
 
     def _look_at_deadlines(self) -> None:
-        """End late requests: a waiting one alone, a sent one with its connection, since its answer may still come."""
+        """Fail late requests. A late request that was sent closes its connection, on which the answer could still
+        arrive.
+        """
         self._timer = None
         now = self._link.loop.time()
         late = [request for request in self._waiting if request.by <= now]
@@ -324,7 +335,9 @@ class _Lane:
 
 
 async def _ready(connection: Connection, by: float) -> None:
-    """Wait until a connection takes requests. Raises what a login raises; its end is the lane's to notice."""
+    """Wait until a connection accepts requests. Raises the error of a failed login; a closed connection is left for the
+    lane to notice.
+    """
     with contextlib.suppress(Disconnected):
         await connection.ready(by)
 
@@ -340,7 +353,7 @@ def _not_sent(error: ClientError) -> LinkFailure:
 
 
 def _guarded(call: Callable[..., None], *arguments: object) -> None:
-    """Call, so that an exception in another part of the node ends no connection: it is logged."""
+    """Call a listener and log its exception, so that a fault of another part ends no connection."""
     try:
         call(*arguments)
     except Exception:

@@ -2,8 +2,9 @@
 
 When a connection breaks, the node tries to connect again at once. If that fails, the peer is lost; if its machine
 refuses the connection, the peer's process has ended. If it succeeds, the peer closed the connection for another reason:
-it was idle, or the peer restarted, which the membership notices by itself. A request for versions now and then keeps
-the connection busy. Nothing else is sent, so TLS without a check of the peer's identity suffices.
+the connection was idle, or the peer restarted, which the membership notices by itself. An ApiVersions request every
+ASK_S keeps the connection from being idle. Nothing else is sent, so TLS without a check of the peer's identity
+suffices.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from shareq.protocol.api_keys import ApiKey
 
 CONNECT_S: Final = 1.0
 AGAIN_S: Final = 1.0
-"""The pause before a peer that was lost is tried again."""
+"""The seconds until a lost peer is tried again."""
 ASK_S: Final = 60.0
-"""Between two questions: well below what a broker takes for idleness."""
+"""The seconds between two ApiVersions requests: well below the time after which a broker closes an idle connection."""
 MOST_BYTES: Final = 1 << 16
-"""The most that is read of answers at a time; they are not looked at."""
+"""The most bytes that are read at a time. Answers are read and dropped."""
 _QUESTION: Final = pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, 1, -1)
 """ApiVersions v0: the frame's size, key, version, correlation id, no client id."""
 
 
 class PeerConnections:
-    """One connection to each peer, on the running loop. `opened` and `lost` are called with the peer's id; `lost` also
-    if no connection could be opened, and with whether the peer's machine refused it. `tls`: whether the listener has
-    it.
+    """One connection to each peer, on the running loop. `opened` is called with the peer's id; `lost` with the id and
+    whether the peer's machine refused the connection, also when none could be opened. `tls`: whether peers listen with
+    TLS.
     """
 
     def __init__(self, opened: Callable[[str], None], lost: Callable[[str, bool], None], *, tls: bool) -> None:
@@ -40,12 +41,12 @@ class PeerConnections:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def connect(self, peer: str, host: str, port: int) -> None:
-        """Be connected to a peer from now on, as far as that can be."""
+        """Open a connection to a peer, and open it again whenever it is lost."""
         self.disconnect(peer)
         self._tasks[peer] = asyncio.get_running_loop().create_task(self._hold(peer, host, port))
 
     def disconnect(self, peer: str) -> None:
-        """Close the connection to a peer. No call follows."""
+        """Close the connection to a peer. Neither callback is called for it afterwards."""
         task = self._tasks.pop(peer, None)
         if task is not None:
             task.cancel()

@@ -1,4 +1,4 @@
-"""Requests to the brokers of a node's cluster. The other parts of a node know brokers by this port alone."""
+"""The port for requests to the brokers of a node's cluster, by which alone other parts of a node reach brokers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Purpose(StrEnum):
 
 
 class Failure(Enum):
-    """The reason why a request has no answer."""
+    """The kinds of reasons for a request without an answer."""
 
     NOT_SENT = "not sent"  # no broker saw it: it cannot be reached, or is not known
     LOST = "lost"  # it may have been handled, or may be handled yet
@@ -37,7 +37,7 @@ class Failure(Enum):
 
 
 class LinkFailure(NamedTuple):
-    """The failure in place of an answer. `text` names the broker and says what happened."""
+    """The value that a caller gets in place of an answer. `text` names the broker and says what happened."""
 
     failure: Failure
     text: str
@@ -51,17 +51,18 @@ class BrokerAddress(NamedTuple):
 
 
 class Link(Protocol):
-    """Requests to brokers by node id, over one connection for each broker, purpose and lane, opened when it is needed.
+    """Requests to brokers by node id. Each broker, purpose and lane has a connection, which is opened when it is
+    needed.
 
-    Requests of one connection are sent in the order of the calls and answered in it. Nothing is sent again. When
-    a connection is lost, all its waiting requests fail, in order, before any is sent on a new one.
+    Requests of one connection are sent in the order of the calls and answered in that order. No request is sent twice.
+    When a connection is lost, all its waiting requests fail, in order, before any is sent on a new one.
 
     The addresses of brokers are learned from every answer of Metadata, DescribeCluster and FindCoordinator.
     """
 
     @property
     def brokers(self) -> Mapping[int, BrokerAddress]:
-        """The brokers that are known by now. Empty until the first answer came."""
+        """The addresses of the known brokers, by node id. Empty until the first answer has come."""
 
     def send(
         self,
@@ -74,35 +75,35 @@ class Link(Protocol):
         max_version: int | None = None,
         lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
-        """Send a request to a broker; None means any broker.
+        """Send a request to a broker; None as `node`: to any broker.
 
-        Return its answer, or the failure, within the timeout (`request.timeout.ms` of the link unless given).
+        Return its answer or the failure, which comes within the timeout (by default the link's `request.timeout.ms`).
         """
 
     def offers(self, node: int | None, api_key: int) -> int | None:
-        """Return the highest version of an API that the broker is known to serve, at most our own; None if it does not
-        serve it, or is unknown.
+        """Return the highest version of an API that both the broker and this release serve; None if there is none, or
+        the broker's versions are unknown.
         """
 
     def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
-        """Call back with node and purpose whenever a connection that was open is lost."""
+        """Call `listener` with node id and purpose whenever an open connection is lost."""
 
     def close(self) -> None:
-        """End all connections. What is under way fails, and so does all that follows."""
+        """Close all connections. Requests under way fail, and so do all later ones."""
 
 
 class NodeLink(Protocol):
-    """Requests to the other nodes, by node id, over one connection to each, opened when it is needed. They are sent in
-    the order of the calls. Nothing is sent again.
+    """Requests to the other nodes, by node id. Each node has one connection, which is opened when it is needed.
+    Requests are sent in the order of the calls, and never twice.
     """
 
     def know(self, nodes: Mapping[int, BrokerAddress]) -> None:
-        """Take the addresses of all other nodes."""
+        """Set the addresses of all other nodes."""
 
     def send(
         self, node: int, message: Message, *, timeout_ms: int, min_version: int = 0
     ) -> Pending[Message | LinkFailure]:
-        """Send a request to a node; its answer, or the failure, comes within the timeout."""
+        """Send a request to a node; return its answer or the failure, which comes within the timeout."""
 
     def close(self) -> None:
-        """End all connections. What is under way fails, and so does all that follows."""
+        """Close all connections. Requests under way fail, and so do all later ones."""

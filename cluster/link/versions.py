@@ -13,7 +13,9 @@ Offered = Mapping[int, tuple[int, int]]
 """The first and last version of each API that a broker serves, by key."""
 
 _OF_CLUSTERS: Final = ("metadata.version", "transaction.version", "group.version")
-"""Features of what a node leaves to its cluster: metadata, transactions, other groups."""
+"""The features of which a node reports the cluster's levels: it leaves metadata, transactions and other groups to the
+cluster.
+"""
 
 
 class Served(NamedTuple):
@@ -24,7 +26,7 @@ class Served(NamedTuple):
 
 
 def newest_of(api_key: int, offered: Offered) -> int | None:
-    """Return the highest version that both sides know; None if there is none."""
+    """Return the highest stable version of an API that both a broker and this release know; None if there is none."""
     known = codec(api_key)
     versions = offered.get(api_key)
     if versions is None:
@@ -36,7 +38,7 @@ def newest_of(api_key: int, offered: Offered) -> int | None:
 def served_by_all(answers: Iterable[ApiVersionsResponse]) -> Served:
     """Return the versions and features that all brokers with these answers serve.
 
-    For each of their features, the lowest level counts.
+    The level of a feature is the lowest one of all brokers.
     """
     versions: dict[int, tuple[int, int]] | None = None
     levels: dict[str, int] | None = None
@@ -60,9 +62,9 @@ def served_by_all(answers: Iterable[ApiVersionsResponse]) -> Served:
 def cut_to(
     served: Served, rows: Mapping[ApiKey, HandlerRow], forwarded: Collection[ApiKey]
 ) -> dict[ApiKey, HandlerRow]:
-    """Return the rows of a table, with forwarded ones cut to versions that the cluster also serves.
+    """Return the rows of a table, those of forwarded RPCs cut to the versions that the cluster also serves.
 
-    One that has none left is left out.
+    A forwarded RPC without a common version is left out.
     """
     cut: dict[ApiKey, HandlerRow] = {}
     for key, row in rows.items():
@@ -81,5 +83,5 @@ def _both(ours: VersionRange, theirs: tuple[int, int] | None) -> VersionRange | 
 
 
 def features_of_cluster(served: Served) -> dict[str, int]:
-    """Return the levels of the features that have to be the cluster's."""
+    """Return the features that a node reports with the cluster's levels."""
     return {name: served.features.get(name, 0) for name in _OF_CLUSTERS}

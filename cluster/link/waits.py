@@ -1,4 +1,4 @@
-"""A wait for news or for time, whichever comes first."""
+"""A wait that ends with a wake-up or after a time, whichever comes first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from shareq.broker.foundation.pending import Pending, completed
 
 
 class Wakeup:
-    """The wait of one coroutine. A `wake` while it does not wait ends its next wait at once."""
+    """The wait of one coroutine. If `wake` is called between two waits, the next wait ends at once."""
 
     __slots__ = ("_clock", "_is_due", "_waiting")
 
@@ -17,7 +17,7 @@ class Wakeup:
         self._waiting: Pending[None] | None = None
 
     def wake(self) -> None:
-        """End the wait."""
+        """End the current wait, or the next one if the coroutine does not wait."""
         waiting, self._waiting = self._waiting, None
         if waiting is None:
             self._is_due = True
@@ -25,7 +25,7 @@ class Wakeup:
             waiting.complete(None)
 
     def wait(self, ms: int) -> Pending[None]:
-        """Return a `Pending` that is completed by the next `wake`, or after so many milliseconds."""
+        """Return a `Pending` that is completed by `wake`, or after `ms` milliseconds."""
         if self._is_due:
             self._is_due = False
             return completed(None)

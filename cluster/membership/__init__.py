@@ -1,1 +1,3 @@
-"""The nodes of a cluster: which one is to own a slot, and for how long it may act as if it did."""
+"""The membership of the nodes: which node is to own a slot, and for how long an owner may assume that it still is
+one.
+"""

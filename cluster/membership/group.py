@@ -5,10 +5,10 @@
            |               +------------+-------------+  a rebalance: join again
            +-- another broker coordinates, or none answers: the member keeps its membership, if it can
 
-The member that the coordinator elects makes the map of slots, and everybody gets it with SyncGroup. A lost peer is
-dropped by a rebalance that another member begins: joining again with unchanged metadata does nothing. The rebalance
-waits for it; for a peer that is known to have ended, the others send LeaveGroup. A node that starts checks if the
-members have ended, its own earlier life among them, because no other node may be left to notice.
+The member that the coordinator elects makes the map of slots, and every member gets it with SyncGroup. A lost peer is
+dropped by a rebalance, which another member begins by joining again with changed metadata. The rebalance waits for it;
+for a peer that is known to have ended, the others send LeaveGroup. A node that starts checks if the members have ended,
+its own earlier life among them, because no other node may be left to notice.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ logger = logging.getLogger(__name__)
 
 PROTOCOL: Final = "shareq"
 GROUP: Final = 0
-"""FindCoordinator's key type of groups."""
+"""The key type of groups in FindCoordinator."""
 SEVERAL_KEYS: Final = 4
 """The first version of FindCoordinator with a list of keys."""
 WITH_INSTANCE_ID: Final = 5
-"""A version of JoinGroup in which a new member is given its id before it joins."""
+"""The first version of JoinGroup with group.instance.id. A new member gets its id before it joins."""
 JOINED_WITH_MEMBERS: Final = 3
 """The first version of LeaveGroup with a list of members."""
 
@@ -53,10 +53,10 @@ _AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GE
 
 
 class MembershipSettings(NamedTuple):
-    """Times in milliseconds. The session timeout is bounded by the cluster (`group.min.session.timeout.ms`, 6 s); a
-    rebalance drops those who have not joined again within its timeout. A join waits for both, and for
-    `group.initial.rebalance.delay.ms` of the cluster. `ended_ms`: how long to wait for a member that has ended. One
-    that stops ends its connections first and leaves by itself, behind the last answers to its clients.
+    """Times in milliseconds. The cluster limits the session timeout (`group.min.session.timeout.ms`, 6 s). A rebalance
+    drops members that have not joined again within its timeout. A JoinGroup waits for both timeouts, and for the
+    cluster's `group.initial.rebalance.delay.ms`. `ended_ms` is the wait before an ended member is dropped: a node that
+    stops in order ends its connections first and leaves by itself, after the last answers to its clients.
     """
 
     group_id: str = "__shareq"
@@ -70,30 +70,30 @@ class MembershipSettings(NamedTuple):
 
 
 class MembershipListener(Protocol):
-    """The node of a member: the questions and events that it handles."""
+    """The node, as its membership asks and notifies it."""
 
     def describe(self) -> Node:
-        """Return the node's description of itself, as of now."""
+        """Return the node's current description of itself."""
 
     def on_found(self, members: Mapping[str, Node]) -> None:
-        """Take the existing members, by member id, when the node is about to join for the first time; call `ended` with
-        those that no longer are members.
+        """Take the existing members, by member id, before the node joins for the first time. The listener calls `ended`
+        for those that are dead.
         """
 
     def partitions(self) -> Mapping[str, int]:
         """Return how many slots each state topic has."""
 
     def on_map(self, member_id: str, node_map: NodeMap, heard: Callable[[], None]) -> None:
-        """Take the map of a new generation, in which the node is `member_id`; call `heard` when it is in force."""
+        """Apply the map of a new generation, in which the node is `member_id`; call `heard` when it is in force."""
 
     def attempt(self) -> Callable[[], None]:
-        """Note that a heartbeat, or a SyncGroup, is sent; what is returned is called if it succeeds."""
+        """Note that a Heartbeat or SyncGroup is sent now; return a function that is called if it succeeds."""
 
 
 class Membership:
-    """The node as a member. `problem` says why it is no member, or None; `generation` is -1 outside of one.
+    """The node as a member. `problem` says why it is no member, or is None; `generation` is -1 while it is no member.
 
-    `run` is to be begun once; it ends behind `leave`.
+    `run` is started once; it ends after `leave`.
     """
 
     def __init__(
@@ -116,14 +116,14 @@ class Membership:
     # -- from outside
 
     def rebalance(self) -> None:
-        """Drop members that no longer answer: a peer was lost."""
+        """Begin a rebalance, which drops members that no longer answer. Called when a peer was lost."""
         if not self._wants_rebalance:
             self._wants_rebalance = True
             self._joins += 1
             self._news.wake()
 
     def ended(self, member_id: str) -> None:
-        """Have a member dropped soon that has ended, rather than wait for it."""
+        """Have a member that has ended dropped in `ended_ms`, before its session times out."""
         clock = self._env.clock
         clock.call_at(clock.now_ms() + self._settings.ended_ms, partial(self._drop, member_id))
 
@@ -138,14 +138,16 @@ class Membership:
         self._news.wake()
 
     def leave(self) -> Pending[None]:
-        """Leave, so that no node waits for a session to time out. Arrives when that was heard, or could not be."""
+        """Leave the group, so that no node waits for this one's session to time out. Completes when the answer, or a
+        failure, has come.
+        """
         self._leaves = True
         self._news.wake()
         return self._take_leave(self.member_id, "the node stops") if self.member_id else completed(None)
 
     def _take_leave(self, member_id: str, reason: str) -> Pending[None]:
-        """Let a member leave: this one, or one that cannot do so itself. Where that is not heard, its session ends it,
-        or a rebalance that waits for it.
+        """Send LeaveGroup for this member, or for one that cannot send it any more. If the request fails, a rebalance
+        or the session timeout drops the member.
         """
         if self._coordinator is None:
             return completed(None)
@@ -160,7 +162,7 @@ class Membership:
         return sent.then(lambda _answer: None)
 
     async def run(self) -> None:
-        """Be a member until it leaves."""
+        """Join, and send heartbeats, until `leave` is called."""
         while not self._leaves:
             if not await self._step():
                 await self._news.wait(self._settings.retry_ms)
@@ -185,7 +187,9 @@ class Membership:
         return True
 
     async def _look(self) -> None:
-        """Describe the group's members. Members of a group in a rebalance are not described, but waited for."""
+        """Ask for the group's members and hand them to the listener. In a rebalance the answer names none; the
+        JoinGroup then waits for them.
+        """
         request = DescribeGroupsRequest([self._settings.group_id])
         answer = await self._send(self._coordinator, request, self._settings.heartbeat_timeout_ms)
         found: dict[str, Node] = {}
@@ -260,7 +264,7 @@ class Membership:
         return True
 
     async def _map(self, joined: JoinGroupResponse) -> NodeMap:
-        """Return the map, as the elected member makes it. One whose words it cannot read gets no slots."""
+        """Make the map, as the elected member. A member whose metadata is unreadable gets no slots."""
         nodes: dict[str, Node] = {}
         for each in joined.members:
             try:
@@ -273,7 +277,9 @@ class Membership:
         return NodeMap(nodes, owners)
 
     async def _beat(self) -> bool:
-        """Wait for the next heartbeat to be due, or for news; send it."""
+        """Wait until the next heartbeat is due or `_news` ends the wait; then send it. Return True to continue at
+        once.
+        """
         await self._news.wait(self._settings.heartbeat_interval_ms)
         if self._leaves:
             return True
@@ -297,7 +303,7 @@ class Membership:
         return True
 
     def _refused(self, what: str, code: int) -> bool:
-        """Handle an error; return True to continue at once."""
+        """Handle an error code; return True to continue at once."""
         if code in _LOOK_ELSEWHERE:
             self._coordinator = None  # and the member goes on there as what it is
             self.problem = f"{what}: {error_of(code).name}"

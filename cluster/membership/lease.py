@@ -1,12 +1,13 @@
 """The time for which a node may hand out records of a slot without a proof that it owns it.
 
-The log decides what is confirmed; a lease only bounds what a deposed node, which does not know that it is, hands out.
-Any proof renews it: a heartbeat to the membership that succeeded, or an append of the slot that got its expected
-offset. With heartbeats alone, all deliveries would stop whenever the broker that coordinates the membership is
-replaced; with appends alone, those of idle slots. So an idle slot without heartbeats appends a record that has no other
-meaning.
+The log decides what is confirmed; a lease only limits how long a node that was deposed without knowing it hands out
+records. Any proof renews the lease: a successful heartbeat to the membership, or an append of the slot that got its
+expected offset. If only heartbeats counted, all deliveries would stop while the broker that coordinates the membership
+is replaced; if only appends counted, deliveries of idle slots would stop. So an idle slot without heartbeats appends a
+record without any other meaning.
 
-A proof is as old as its request, not as its answer: an answer may have lain in a socket while the process stood still.
+The age of a proof counts from its request, not from its answer: an answer may have lain in a socket while the process
+was suspended.
 
     a slot without a proof for a lease   none of its records is handed out; acknowledgements still work
     a node without any for a lease       it is cut off: its clients are sent away, to the node that took over meanwhile
@@ -27,17 +28,19 @@ LEASE_MS: Final = 6_000
 class LeaseClock(Protocol):
     """A clock that also counts the time in which the machine was suspended: CLOCK_BOOTTIME on Linux.
 
-    CLOCK_MONOTONIC there, which `Clock.now_ms` is, stops during a suspension, and a node would wake up with valid
-    leases. For a stopped process (SIGSTOP) both clocks continue. No clock notices that a hypervisor stopped the whole
-    machine; safety does not depend on leases.
+    `Clock.now_ms` reads CLOCK_MONOTONIC, which stops during a suspension on Linux: with it a node would wake up with
+    valid leases. For a stopped process (SIGSTOP) both clocks continue. No clock notices that a hypervisor stopped the
+    whole machine; safety does not depend on leases.
     """
 
     def now_ms(self) -> int:
-        """Milliseconds from an arbitrary start, never backwards."""
+        """Return milliseconds from an arbitrary start; the value never decreases."""
 
 
 class Leases:
-    """The proofs of one node. `lease_ms`: `shareq.cluster.lease.ms`. `on_proof` is called behind each of them."""
+    """The proofs of ownership of one node. `lease_ms`: `shareq.cluster.lease.ms`. `on_proof` is called after each
+    proof.
+    """
 
     def __init__(self, clock: LeaseClock, lease_ms: int = LEASE_MS) -> None:
         self.lease_ms: Final = lease_ms
@@ -49,7 +52,9 @@ class Leases:
         self._begins_by = clock.now_ms() + lease_ms  # a node that begins has two leases for its first proof
 
     def attempt(self, slot: SlotId | None = None) -> Callable[[], None]:
-        """Note the time before an append of a slot, or a heartbeat, is sent; call the result if it is a proof."""
+        """Note the time before an append of a slot, or a heartbeat, is sent; return a function to call if it
+        succeeds.
+        """
         sent = self._clock.now_ms()
 
         def proved() -> None:
@@ -63,41 +68,41 @@ class Leases:
         return proved
 
     def forget(self, slot: SlotId) -> None:
-        """Let appends of a slot that is no longer owned prove nothing."""
+        """Drop the proofs of a slot that is no longer owned, and ignore those of its pending appends."""
         self._owner_at.pop(slot, None)
 
     def may_hand_out(self, slot: SlotId) -> bool:
-        """Return whether the slot has a proof that is younger than a lease."""
+        """Return True if the slot has a proof that is younger than a lease."""
         age = self.age_ms(slot)
         return age is not None and age < self.lease_ms
 
     def age_ms(self, slot: SlotId) -> int | None:
-        """Return the age of the slot's youngest proof; None without any."""
+        """Return the milliseconds since the slot's youngest proof; None if it has none."""
         proofs = [each for each in (self._member_at, self._owner_at.get(slot)) if each is not None]
         return self._clock.now_ms() - max(proofs) if proofs else None
 
     @property
     def is_member(self) -> bool:
-        """Return whether a heartbeat that succeeded was sent within a lease."""
+        """Return True if a successful heartbeat was sent within the last `lease_ms`."""
         return self._member_at is not None and self._clock.now_ms() - self._member_at < self.lease_ms
 
     @property
     def is_cut_off(self) -> bool:
-        """Return whether there was no proof of any kind for a lease."""
+        """Return True if there was no proof of any kind within the last `lease_ms`."""
         return self.left_ms <= 0
 
     @property
     def left_ms(self) -> int:
-        """Return the milliseconds until the node is cut off unless a proof comes; zero or negative once it is."""
+        """Return the milliseconds until the node counts as cut off if no proof comes; zero or negative once it does."""
         last = self._begins_by if self._last is None else self._last
         return last + self.lease_ms - self._clock.now_ms()
 
 
 class LeaseWatch:
-    """The timer of the leases, which has slots without heartbeats append a sign of life.
+    """The timer of the leases, which has slots append a sign of life if heartbeats are missing.
 
-    It notes the end of the node's lease, which cuts the node off, and the return of the lease, before anything else
-    that follows from the proof, because the node leads the slots that it takes over then. `Leases` is asked before each
+    When the node's lease ends, it calls `on_cut_off`; when a proof renews the lease, it does so before anything else
+    that the proof allows, because the node leads the slots that it takes over then. `Leases` is asked before each
     delivery.
     """
 
@@ -109,7 +114,9 @@ class LeaseWatch:
         say_alive: Callable[[SlotId], None],
         on_cut_off: Callable[[bool], None],
     ) -> None:
-        """Arm the watch. `on_cut_off` is called with true when the node is cut off, with false when it is back."""
+        """Start the timer. `on_cut_off` is called with True when the node is cut off, with False when it has a lease
+        again.
+        """
         self.is_cut_off = False
         self._clock = clock
         self._leases = leases

@@ -1,11 +1,11 @@
-"""The words of nodes about themselves when they join, and those of the elected one to all: both as JSON.
+"""The metadata with which nodes join, and the map of slots that the elected node sends to all: both as JSON.
 
     metadata  {"format": 1, "node": id, "version": text, "zone": text or null, "listeners": {name: [host, port]},
               "placement": "one" or "topic", "holds": {topic: {partition: generation}}, "joins": count}
     map       {"format": 1, "nodes": {member id: metadata}, "slots": {topic: [member id or null, by partition]}}
 
 `joins` makes the metadata differ: a member that joins again with unchanged metadata gets its old generation back,
-without the rebalance that would drop a dead member. Fields that this release does not know are passed over.
+without the rebalance that would drop a dead member. Unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from shareq.protocol.errors import MalformedMessage
 
 FORMAT: Final = 1
 MOST_BYTES: Final = 4 << 20
-"""The most bytes that are decoded: the map of some hundred nodes with some hundred slots is a tenth of it."""
+"""The most bytes that are decoded, ten times the size of a map of some hundred nodes with some hundred slots."""
 MOST_PARTITIONS: Final = 10_000
 MOST_CHARACTERS: Final = 1_000
-"""The most of a text: hosts and zones go to clients, in answers whose texts have 32,767 bytes at most."""
+"""The most characters of a host or zone. Both are sent to clients, in answers whose texts have 32,767 bytes at most."""
 
 _Json = object
 
@@ -36,7 +36,7 @@ class SlotId(NamedTuple):
 
 
 class Placement(Enum):
-    """The nodes that slots lie on: a value of `shareq.cluster.placement`."""
+    """The ways of dividing slots among nodes: the values of `shareq.cluster.placement`."""
 
     ONE = "one"  # one node owns all, the others wait
     TOPIC = "topic"  # as many on each as on any other, so that each leads a part of the topics
@@ -51,9 +51,9 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as the others know it. `holds`: the slots that it owns by its own knowledge, with their generations.
+    """A node as the others know it. `holds`: the slots that it owns, as far as it knows, with their generations.
 
-    `placement`: how it wants slots to be divided. A node that does not name one is of a release that knows ONE alone.
+    `placement`: how it wants slots to be divided. A node that names none is of a release that knows only ONE.
     """
 
     node_id: int
@@ -64,7 +64,7 @@ class Node:
     placement: Placement = Placement.ONE
 
     def metadata(self, joins: int) -> bytes:
-        """Return the metadata with which it joins, for the so manyth time that it wants a rebalance."""
+        """Return the node's metadata for JoinGroup. `joins` counts the rebalances that it has asked for."""
         return _encoded(self._fields() | {"joins": joins})
 
     def _fields(self) -> dict[str, _Json]:
@@ -84,7 +84,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class NodeMap:
-    """A generation of the group as the elected node arranged it: nodes by member id, and who is to own each slot."""
+    """The map that the elected node has made for a generation: nodes by member id, and the member that is to own each
+    slot.
+    """
 
     nodes: Mapping[str, Node]
     owners: Mapping[SlotId, str]
@@ -94,7 +96,7 @@ class NodeMap:
         return frozenset(slot for slot, owner in self.owners.items() if owner == member_id)
 
     def encoded(self) -> bytes:
-        """Return the map as every member gets it."""
+        """Return the map as bytes, as SyncGroup sends it to every member."""
         slots: dict[str, list[str | None]] = {}
         for slot in sorted(self.owners):
             owners = slots.setdefault(slot.topic, [])
@@ -105,12 +107,12 @@ class NodeMap:
 
 
 def node_from(data: bytes) -> Node:
-    """Return a node's description of itself, read from the bytes. Raises MalformedMessage."""
+    """Decode a node's metadata. Raises MalformedMessage."""
     return _node(_decoded(data))
 
 
 def node_map_from(data: bytes) -> NodeMap:
-    """Return the map of a generation. Raises MalformedMessage."""
+    """Decode the map of a generation. Raises MalformedMessage."""
     fields = _decoded(data)
     nodes = {member_id: _node(_mapping(node)) for member_id, node in _mapping(fields.get("nodes")).items()}
     owners: dict[SlotId, str] = {}

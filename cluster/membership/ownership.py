@@ -2,12 +2,12 @@
 
     the map names a slot as this node's        -> take it over
     the map names it as another's              -> give it up
-    its log is over, or a take-over failed     -> hear from the membership first; if the map still says mine: take over
+    its log is over, or a take-over failed     -> wait for a heartbeat; if the map still names this node: take it over
 
-The last rule is for a zombie. It may have been suspended while the others continued without it; a node that trusted the
-map in its memory would take the slot back from its successor, which would notice only at its next append, and so on. A
-heartbeat counts that was sent after the loss and succeeded: the node is a member of the generation whose map it has. So
-does a SyncGroup, which brings the map.
+The last rule is for a zombie, a node that was suspended while the others continued without it. If it trusted the map in
+its memory, it would take the slot back from its successor, which would notice only at its next append, take it over
+again, and so on. Only a successful heartbeat that was sent after the loss shows that the node is a member of the
+generation whose map it has. A SyncGroup shows it, too, because it brings the map.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Slots(Protocol):
         """Begin a take-over. `Ownership.taken_over` or `Ownership.lost` is called at its end."""
 
     def give_up(self, slot: SlotId) -> None:
-        """Serve the slot no longer, and end a take-over that is under way. Nothing is called back."""
+        """Stop serving the slot, and end a take-over that is under way. Nothing is called back."""
 
     def hear_soon(self) -> None:
-        """Have a heartbeat sent now: a slot waits for it."""
+        """Have a heartbeat sent now, because a lost slot waits for its success."""
 
 
 class _Stage(Enum):
@@ -40,7 +40,7 @@ class _Stage(Enum):
 
 
 class Ownership:
-    """The slots that are this node's by the last map, and how far it is with each."""
+    """The slots that the last map assigns to this node, and the stage of each: being taken over, owned, or lost."""
 
     def __init__(self, slots: Slots, leases: Leases) -> None:
         self.leases: Final = leases
@@ -53,7 +53,7 @@ class Ownership:
     # -- what is heard
 
     def on_map(self, member_id: str, node_map: NodeMap, heard: Callable[[], None]) -> None:
-        """Take the map of a new generation. `heard`: the value of `attempt`, before the map was requested."""
+        """Apply the map of a new generation. `heard` is what `attempt` returned before the map was requested."""
         mine = node_map.slots_of(member_id)
         for slot in [slot for slot in self._stages if slot not in mine]:
             stage = self._stages.pop(slot)
@@ -65,7 +65,7 @@ class Ownership:
             self._begin(slot)
 
     def attempt(self) -> Callable[[], None]:
-        """Note that a heartbeat, or a SyncGroup, is sent; call what is returned if it succeeds."""
+        """Note that a Heartbeat or SyncGroup is sent now; return a function to call if it succeeds."""
         self._beats += 1
         beat = self._beats
         proved = self.leases.attempt()
@@ -85,7 +85,7 @@ class Ownership:
             self._generations[slot] = generation
 
     def lost(self, slot: SlotId) -> None:
-        """Note that a slot's log is over, or its take-over failed."""
+        """Note that a slot's log is over, or that its take-over has failed."""
         if slot in self._stages and self._stages[slot] is not _Stage.LOST:
             self._stages[slot] = _Stage.LOST
             self._forget(slot)
@@ -96,20 +96,22 @@ class Ownership:
 
     @property
     def holds(self) -> Mapping[SlotId, int]:
-        """The owned slots with their generations, which the node reports when it joins."""
+        """The owned slots with their generations. The node reports them when it joins."""
         return self._generations
 
     @property
     def mine(self) -> Collection[SlotId]:
-        """The slots that are this node's by the last map."""
+        """The slots that the last map assigns to this node."""
         return self._stages.keys()
 
     def still_wanted(self, slot: SlotId) -> bool:
-        """Return True if a running take-over may continue: not after the process was suspended in the middle."""
+        """Return True if a take-over under way may continue: the map still wants it, and the process was not suspended
+        for a lease.
+        """
         return self._stages.get(slot) is _Stage.TAKING and self.leases.is_member
 
     def may_hand_out(self, slot: SlotId) -> bool:
-        """Return whether records of a slot may be handed out."""
+        """Return True if records of a slot may be handed out."""
         return slot in self._generations and self.leases.may_hand_out(slot)
 
     def _begin(self, slot: SlotId) -> None:

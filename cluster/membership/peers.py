@@ -1,10 +1,11 @@
-"""The other nodes to hold connections to, and when the loss of one is news. The sockets are others' business.
+"""The other nodes that a node stays connected to, and the decision when a lost connection matters. `PeerLinks` has the
+sockets.
 
 A node that dies resets its connections. The nodes that notice join the membership again at once, with changed metadata,
-and the lost one is dropped after the rebalance timeout instead of the session timeout; at once if its machine refuses
-connections, since nobody listens there any longer. A node that cannot be reached but stays a member counts as lost only
-once, until a connection to it was open again: a cut between two nodes that both reach the cluster must not cause one
-rebalance after the other.
+and the lost one is dropped after the rebalance timeout instead of the session timeout. If its machine refuses
+connections, its process has ended, and it is dropped at once. A node that cannot be reached but stays a member counts
+as lost only once until a connection to it is open again: a broken network between two nodes that both reach the cluster
+must not cause one rebalance after the other.
 
 A node that starts connects to the existing members, to drop those that have ended: all may have been killed.
 """
@@ -18,21 +19,21 @@ from shareq.cluster.membership.nodes import Endpoint, Node, NodeMap
 
 
 class PeerLinks(Protocol):
-    """One connection to each peer. The node is called back when one is open, and when one is lost."""
+    """The connections to peers, one for each. They call back when a connection is open, and when it is lost."""
 
     def connect(self, peer: str, host: str, port: int) -> None:
-        """Be connected to a peer from now on, as far as that can be."""
+        """Open a connection to a peer, and open it again whenever it is lost."""
 
     def disconnect(self, peer: str) -> None:
-        """Close the connection to a peer. No call follows."""
+        """Close the connection to a peer. Neither callback is called for it afterwards."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
 MakePeerLinks = Callable[[Callable[[str], None], Callable[[str, bool], None]], PeerLinks]
-"""Makes them, given what is called with a peer's member id when its connection is open, and when it is lost: then also
-with true if its machine refuses connections.
+"""Makes `PeerLinks` from two callbacks: one is called with a peer's member id when its connection is open, the other
+with the id and whether the peer's machine refused the connection when it is lost or could not be opened.
 """
 
 
@@ -44,21 +45,23 @@ class PeerChanges(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The members from before: those that have ended, and those to connect to."""
+    """The members that exist before this node joins: those that have ended, and the addresses of the others."""
 
     ended: list[str]
     open: dict[str, Endpoint]
 
 
 class Loss(NamedTuple):
-    """The news that a connection is lost, or was not to be had: whether to join again, and to drop who has ended."""
+    """The consequences of a lost connection: whether to join again, and whether the peer has ended and is to be
+    dropped.
+    """
 
     joins_again: bool
     has_ended: bool
 
 
 class Peers:
-    """The other members of the last map, as this node sees them. `listener`: the name of the one to connect to."""
+    """The other members of the last map. `listener`: the name of the listener at which they are connected to."""
 
     def __init__(self, listener: str) -> None:
         self._listener = listener
@@ -67,7 +70,9 @@ class Peers:
         self._unmet: set[str] = set()  # members before this node was one, not connected to yet
 
     def find(self, own: Node, members: Mapping[str, Node]) -> Found:
-        """Take the members that exist before this node is one. What has its number and addresses is an earlier life."""
+        """Take the members that exist before this node joins. One with its node id and addresses is its own earlier
+        life.
+        """
         mine = own.node_id, own.listeners
         ended = [each for each, node in members.items() if (node.node_id, node.listeners) == mine]
         for member_id, node in members.items():
@@ -77,7 +82,9 @@ class Peers:
         return Found(ended, dict(self._wanted))
 
     def update(self, member_id: str, node_map: NodeMap) -> PeerChanges:
-        """Take a map; return the changes to make. A node without such a listener is none to connect to."""
+        """Take a new map; return the connections to open and to close. Nodes without the listener are not connected
+        to.
+        """
         wanted = {
             other: node.listeners[self._listener]
             for other, node in node_map.nodes.items()
@@ -96,9 +103,9 @@ class Peers:
             self._open.add(member_id)
 
     def lost(self, member_id: str, *, has_ended: bool) -> Loss:
-        """Note that it was lost, or could not be opened; return the immediate actions.
+        """Note that a connection was lost, or could not be opened; return the consequences.
 
-        The connection is to be tried again as long as the peer is a member.
+        The connection is tried again as long as the peer is a member.
         """
         was_open, is_unmet = member_id in self._open, member_id in self._unmet
         self._open.discard(member_id)

@@ -1,6 +1,6 @@
-"""The choice of the nodes that are to own slots. The elected member makes it for all; safety does not depend on it.
+"""The assignment of slots to nodes. The elected member makes it for all; safety does not depend on it.
 
-A slot stays with the node that holds it: a move costs its clients a request, and the state a load. The others are
+A slot stays with the node that holds it: a move costs its clients a request, and the state a load. All other slots are
 placed by rendezvous hash: each slot has its own order of all nodes, so the loss of a node moves only that node's slots.
 
     ONE     one node owns all
@@ -21,14 +21,14 @@ _EVERYTHING: Final = SlotId("", 0)
 
 
 def weight(slot: SlotId, node_id: int) -> int:
-    """Return how much a slot would like to be on a node; the same in every release."""
+    """Return the rank of a node for a slot, the highest being preferred. It is the same in every release."""
     name = f"{slot.topic}/{slot.partition}/{node_id}".encode()
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
 
 
 def placement_of(nodes: Iterable[Node]) -> Placement:
-    """Return where slots lie. They lie on several nodes when all nodes want that: an older release expects to find
-    the states of all topics where it coordinates groups.
+    """Return the placement in force: TOPIC if all nodes want it, else ONE. An older release expects the states of all
+    topics at the node that coordinates groups.
     """
     return Placement.TOPIC if all(node.placement is Placement.TOPIC for node in nodes) else Placement.ONE
 
@@ -36,10 +36,10 @@ def placement_of(nodes: Iterable[Node]) -> Placement:
 async def assign(
     nodes: Mapping[str, Node], partitions: Mapping[str, int], placement: Placement, breathe: Breathe
 ) -> dict[SlotId, str]:
-    """Return the member that is to own each slot. `partitions`: how many slots each state topic has.
+    """Return the member that is to own each slot. `partitions`: the number of slots of each state topic.
 
-    If two nodes claim to hold a slot, the one that took it over last is right. If several members have one node id, the
-    first in order is given slots.
+    If two nodes claim to hold a slot, the one with the higher generation counts. If several members have the same node
+    id, one of them gets slots.
     """
     slots = [SlotId(topic, partition) for topic in sorted(partitions) for partition in range(partitions[topic])]
     members = _of_one_id_each(nodes)
@@ -61,7 +61,9 @@ async def assign(
 
 
 def _of_one_id_each(nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """Return the members without those whose node id another member has; one that holds slots is preferred."""
+    """Return the members with one for each node id: the one that holds most slots, or the first of them by member
+    id.
+    """
     chosen: dict[int, str] = {}
     for member_id in sorted(nodes, key=lambda each: (-len(nodes[each].holds), each)):
         chosen.setdefault(nodes[member_id].node_id, member_id)
@@ -74,7 +76,7 @@ def _holder(slot: SlotId, members: Mapping[str, Node]) -> str | None:
 
 
 def _one(members: Mapping[str, Node], holders: Mapping[SlotId, str]) -> str:
-    """Return the member that holds most slots; without any, the first one."""
+    """Return the member that holds most slots; if none holds any, the one of highest weight."""
     held = list(holders.values())
     return max(members, key=lambda each: (held.count(each), weight(_EVERYTHING, members[each].node_id)))
 
@@ -104,7 +106,7 @@ async def _spread(
 
 
 def _shares(slots: int, members: Mapping[str, Node], held: Mapping[str, int]) -> dict[str, int]:
-    """Return how many slots each member gets. What cannot be divided stays with those that hold more than others."""
+    """Return the number of slots for each member. The remainder of the division goes to those that hold most slots."""
     each_has, more = divmod(slots, len(members))
     first = sorted(members, key=lambda each: (-held.get(each, 0), -weight(_EVERYTHING, members[each].node_id)))
     return {member_id: each_has + (at < more) for at, member_id in enumerate(first)}

@@ -1,1 +1,1 @@
-"""A node's knowledge of its cluster: the topics that were asked for, and who leads them."""
+"""A node's knowledge of its cluster: the topics that were asked for, and the leaders of their partitions."""

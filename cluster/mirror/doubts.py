@@ -1,9 +1,9 @@
 """The proof that a topic was deleted: a mirror is never complete, so a missing topic proves nothing.
 
-A broker may learn of a topic late, and answers about one that the user may not describe as if it did not exist. So a
-topic counts as deleted when two answers, `PROOF_MS` apart and by different brokers if there are several, both say that
-its id is unknown, and that its name is unknown or belongs to another topic; and when no answer in between knew it.
-Pure.
+A broker may learn of a topic late, and it answers for a topic that the user may not describe as if it did not exist. So
+a topic counts as deleted when two answers, `PROOF_MS` apart and by different brokers if there are several, both say
+that its id is unknown, and that its name is unknown or belongs to another topic, and no answer in between knew the
+topic. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Witness(NamedTuple):
     named_id: bytes | None
 
     def denies(self, topic_id: bytes) -> bool:
-        """Return True if this broker does not know the topic."""
+        """Return True if, according to this broker, the topic does not exist."""
         if self.by_id is not ErrorCode.UNKNOWN_TOPIC_ID:
             return False
         if self.by_name is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
@@ -33,20 +33,20 @@ class Witness(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """The first answer that denied a topic, since the last one that knew it."""
+    """The first answer that denied a topic since the last one that knew it."""
 
     node: int
     since_ms: int
 
     @property
     def due_ms(self) -> int:
-        """Return from when on another answer would prove it."""
+        """Return the time from which on another denial proves the deletion."""
         return self.since_ms + PROOF_MS
 
 
 def judged(doubt: Doubt | None, topic_id: bytes, witness: Witness, now_ms: int, brokers: int) -> Doubt | bool | None:
-    """Return the doubt that remains after an answer, None without one; True: the topic is deleted. `brokers` is how
-    many the cluster has.
+    """Return the doubt after an answer, None if the topic is known, or True if its deletion is proved. `brokers` is the
+    number of the cluster's brokers.
     """
     if not witness.denies(topic_id):
         knows = witness.by_id is ErrorCode.NONE or witness.named_id == topic_id

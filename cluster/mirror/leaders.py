@@ -1,4 +1,4 @@
-"""The leaders of the cluster's partitions, as far as they were heard of. Pure."""
+"""The leaders of the cluster's partitions, as far as answers have named them. Pure."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class LeaderTable:
         self._listeners: Final[list[Callable[[bytes, int], None]]] = []
 
     def get(self, topic_id: bytes, partition: int) -> PartitionLeader | None:
-        """Return the leader; None while there is none, or none was heard of."""
+        """Return the leader; None while there is none, or none is known."""
         return self._leaders.get(topic_id, {}).get(partition)
 
     def learn(self, topic_id: bytes, partition: int, node: int, epoch: int) -> None:
-        """Take over who leads since an epoch: a node, or NO_LEADER."""
+        """Note that a broker, or NO_LEADER, leads a partition since this leader epoch."""
         epochs = self._epochs.setdefault(topic_id, {})
         if 0 <= epoch < epochs.get(partition, -1):
             return
@@ -41,10 +41,10 @@ class LeaderTable:
                 listener(topic_id, partition)
 
     def forget(self, topic_id: bytes) -> None:
-        """Forget a deleted topic's leaders, without a call to listeners."""
+        """Forget a deleted topic's leaders. Listeners are not called."""
         self._leaders.pop(topic_id, None)
         self._epochs.pop(topic_id, None)
 
     def add_listener(self, listener: Callable[[bytes, int], None]) -> None:
-        """Call back with topic id and partition of each change."""
+        """Call `listener` with topic id and partition after each change."""
         self._listeners.append(listener)

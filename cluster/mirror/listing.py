@@ -1,7 +1,7 @@
 """All topics of a cluster, a page at a time where its brokers have pages (KIP-966, Apache Kafka from 3.8 on).
 
-An older broker names all of them in one answer to Metadata. Pages show different moments: a topic that was created or
-deleted in between may be missing or not.
+An older broker names all topics in one answer to Metadata. Pages show different moments: a topic that is created or
+deleted between two pages may be missing or present.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ from shareq.protocol.generated.metadata import (
 )
 
 NAMED_IDS_FROM: Final = 10
-"""The first version of Metadata whose answers by name have topic ids."""
+"""The first version of Metadata that gives topic ids in answers to requests by name."""
 MOST_PARTITIONS: Final = 1_000
-"""Partitions of one page: it is read in one turn."""
+"""The most partitions of one page, which is read in one turn."""
 
 Take: TypeAlias = Callable[[Sequence[MetadataResponseTopic], MetadataResponse], Waiting[bool]]
-"""Takes some topics, and an answer that names the brokers; returns whether more are wanted."""
+"""A function that takes topics, and an answer that names the brokers; it returns whether more topics are wanted."""
 
 
 async def list_topics(link: Link, node: int | None, take: Take) -> LinkFailure | None:
-    """Ask a broker, or any, for all topics, which come complete; return why it could not be asked."""
+    """Ask a broker, or any, for all topics, and pass them to `take`. Return None when all were passed, or the
+    failure.
+    """
     brokers = await _metadata(link, node, MetadataRequest([], allow_auto_topic_creation=False))
     if isinstance(brokers, LinkFailure):
         return brokers

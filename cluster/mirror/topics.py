@@ -4,11 +4,10 @@
                                     ^
             age, errors of other answers, doubts
 
-An answer only adds: an older leader epoch, fewer partitions, or a missing topic change nothing by themselves
-(`doubts.py` decides when a topic is deleted). Topics of the nodes' own are mirrored for the node, and hidden from
-clients.
+An answer only adds facts: an older leader epoch, fewer partitions, or a missing topic change nothing by themselves
+(`doubts.py` decides when a topic is deleted). The nodes' own topics are mirrored for the node, and hidden from clients.
 
-Where a client asks for all topics, the cluster is asked for all, and the named ones are mirrored like requested ones.
+When a client asks for all topics, the node asks the cluster for all, and mirrors them as if each had been requested.
 """
 
 from __future__ import annotations
@@ -39,31 +38,31 @@ from shareq.protocol.primitives import ZERO_UUID, uuid_to_text
 logger = logging.getLogger(__name__)
 
 OWN_PREFIX: Final = "__shareq_"
-"""The topics of nodes begin so."""
+"""The beginning of the names of the nodes' own topics."""
 AGE_MS: Final = 30_000
-"""The age at which a topic is asked for again."""
+"""The age of an answer at which the topic is asked for again."""
 ABSENT_MS: Final = 5_000
-"""The same of a name that no topic has."""
+"""The age of an answer at which a name or id without a topic is asked for again."""
 PAUSE_MS: Final = 100
-"""Between two rounds of questions."""
+"""The pause between two rounds of questions."""
 MOST_TOPICS: Final = 200
-"""The most topics of one request."""
+"""The most topics in one request."""
 MOST_PARTITIONS: Final = 2_000
-"""The most partitions that they have, as far as is known: an answer is read in one turn."""
+"""The most partitions that the topics of one request have, as far as is known: an answer is read in one turn."""
 MOST_GONE: Final = 10_000
-"""Ids of deleted topics that are remembered: brokers may be late in hearing of a deletion."""
+"""The number of deleted topics whose ids are remembered, because brokers may learn of a deletion late."""
 MOST_ABSENT: Final = 1_000
-"""Names and ids of no topic that are asked for again and again, those that were asked for last."""
+"""The most names and ids without a topic that are asked for repeatedly: the most recently wanted ones."""
 
 CREATION_MS: Final = 5_000
-"""The time that a client's question is waited for which lets the cluster create topics."""
+"""The longest wait for the answer to a client's Metadata request that lets the cluster create topics."""
 MOST_FOUND: Final = 10_000
-"""Topics that are mirrored, from where on no more are because all were asked for."""
+"""The number of mirrored topics from which on a client's request for all topics adds no more."""
 
 _CREATES_FROM: Final = 4
-"""The first version of Metadata that says whether topics may be created."""
+"""The first version of Metadata with the field allow_auto_topic_creation."""
 BY_ID_FROM: Final = 12
-"""The first version that can be asked by topic id."""
+"""The first version of Metadata that can ask for topics by id."""
 
 Found: TypeAlias = TopicImage | ErrorCode
 Key: TypeAlias = str | bytes
@@ -71,7 +70,7 @@ Key: TypeAlias = str | bytes
 
 
 class _Absent:
-    """A name or id that no topic is known by, and those who wait for the next answer."""
+    """A name or id without a known topic, and the questions that wait for the next answer about it."""
 
     __slots__ = ("due_ms", "waiting")
 
@@ -80,14 +79,14 @@ class _Absent:
         self.waiting: list[Pending[Found]] = []
 
     def answer(self, found: Found) -> None:
-        """Answer all that wait."""
+        """Complete all waiting questions."""
         waiting, self.waiting = self.waiting, []
         for each in waiting:
             each.complete(found)
 
 
 class _Mirrored:
-    """A topic that is known. `due_ms`: when it is asked for again."""
+    """A known topic. `due_ms`: when it is asked for again."""
 
     __slots__ = ("doubt", "due_ms", "image")
 
@@ -98,9 +97,10 @@ class _Mirrored:
 
 
 class TopicMirror:
-    """`TopicNames` and the news of `TopicMetadata`, for all but the nodes' own topics; `PartitionLeaders` for all.
+    """`TopicNames` and the news of `TopicMetadata`, for all topics but the nodes' own; `PartitionLeaders` for all
+    topics.
 
-    Listeners are called after the mirror shows the change. `begin` drives the questions.
+    Listeners are called after the mirror shows the change. `begin` starts the coroutines that ask brokers.
     """
 
     def __init__(self, env: Environment, link: Link, begin: Begin) -> None:
@@ -128,7 +128,9 @@ class TopicMirror:
     # -- the image
 
     def topic(self, name: str) -> TopicImage | None:
-        """Return a topic; None for an unknown one, which is requested from the cluster and announced when it comes."""
+        """Return a topic by its name. For an unknown one return None and ask the cluster; listeners are called if it
+        exists.
+        """
         if name.startswith(OWN_PREFIX):
             return None
         image = self.known(name)
@@ -137,7 +139,9 @@ class TopicMirror:
         return image
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
-        """Return a topic by its id; as above."""
+        """Return a topic by its id. For an unknown one return None and ask the cluster; listeners are called if it
+        exists.
+        """
         mirrored = self._topics.get(topic_id)
         if mirrored is None:
             if topic_id != ZERO_UUID:
@@ -146,34 +150,34 @@ class TopicMirror:
         return None if mirrored.image.name.startswith(OWN_PREFIX) else mirrored.image
 
     def topics(self) -> Sequence[TopicImage]:
-        """Return all that are mirrored, by name."""
+        """Return all mirrored topics but the nodes' own, sorted by name."""
         return [self._topics[self._by_name[name]].image for name in sorted(self._by_name) if not _is_own(name)]
 
     def known(self, name: str) -> TopicImage | None:
-        """Return a topic that is mirrored, also one of the nodes' own."""
+        """Return a mirrored topic, the nodes' own included, or None."""
         topic_id = self._by_name.get(name)
         return None if topic_id is None else self._topics[topic_id].image
 
     # -- leaders
 
     def leader(self, topic_id: bytes, partition: int) -> PartitionLeader | None:
-        """Return the broker that leads a partition."""
+        """Return the broker that leads a partition; None if none is known."""
         return self._leaders.get(topic_id, partition)
 
     def learned(self, topic_id: bytes, partition: int, leader: PartitionLeader) -> None:
-        """Take over the facts that an answer contains about a mirrored topic."""
+        """Note the leader that an answer names for a partition of a mirrored topic."""
         if topic_id in self._topics:
             self._leaders.learn(topic_id, partition, leader.node, leader.epoch)
 
     def on_leader(self, listener: Callable[[bytes, int], None]) -> None:
-        """Call back with topic id and partition of each change."""
+        """Call `listener` with topic id and partition after each change of a leader."""
         self._leaders.add_listener(listener)
 
     # -- questions
 
     def find(self, key: Key) -> Pending[Found]:
-        """Return a topic by name or id, asked for if it is not mirrored: also one of the nodes' own. Else Metadata's
-        error: REQUEST_TIMED_OUT when no broker answers, UNSUPPORTED_VERSION where brokers know no ids.
+        """Return a topic by name or id, the nodes' own included. If it is not mirrored, ask the cluster. The error is
+        Metadata's, REQUEST_TIMED_OUT if no broker answers, or UNSUPPORTED_VERSION if brokers know no topic ids.
         """
         topic_id = self._by_name.get(key) if isinstance(key, str) else key
         mirrored = None if topic_id is None else self._topics.get(topic_id)
@@ -190,8 +194,8 @@ class TopicMirror:
         return answer
 
     def find_all(self, wanted: Callable[[str], bool]) -> Pending[ErrorCode]:
-        """Mirror the topics `wanted` by name from a new list of all topics of the cluster; arrives with NONE, or with
-        REQUEST_TIMED_OUT when no broker answers.
+        """Ask the cluster for all topics, and mirror those whose name is `wanted`. Completes with NONE, or with
+        REQUEST_TIMED_OUT if no broker answers.
         """
         if self._is_closed:
             return completed(ErrorCode.REQUEST_TIMED_OUT)
@@ -201,8 +205,8 @@ class TopicMirror:
         return answer
 
     async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
-        """Ask for topics as a client does that lets the cluster create them, which decides; `names` are a few, each
-        once. Return why there are none yet, by name: created ones are announced as new.
+        """Ask the cluster for topics in a way that lets it create them, as its own settings say. `names` are few and
+        distinct. Return an error for each topic that does not exist yet; for created ones the listeners are called.
         """
         rows = [MetadataRequestTopic(name=name) for name in names]
         answer = await self._ask(self._next_node(()), rows, _CREATES_FROM, creates_in_ms=CREATION_MS)
@@ -223,15 +227,15 @@ class TopicMirror:
         return missing
 
     def watch(self, image: TopicImage) -> None:
-        """Mirror a topic that was known before this node began, so that its deletion can be proved."""
+        """Mirror a topic that was known before this node started, so that its deletion can be proved."""
         if image.topic_id not in self._topics and image.name not in self._by_name:
             self._topics[image.topic_id] = _Mirrored(image, self._clock.now_ms())
             self._by_name[image.name] = image.topic_id
             self._look_at(self._clock.now_ms())
 
     def deleted(self, topic_id: bytes) -> None:
-        """Note that the cluster has deleted a topic, according to its answer to a deletion, or to the creation of
-        another one of that name. The new id is proof: an id is never given again.
+        """Note a deletion that the cluster has shown, by answering DeleteTopics, or by creating another topic of that
+        name. A new id is proof, because ids are never used twice.
         """
         self._note_gone(topic_id)
         mirrored = self._topics.get(topic_id)
@@ -248,19 +252,19 @@ class TopicMirror:
     # -- news
 
     def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
-        """Call back with each topic that is mirrored from now on."""
+        """Call `listener` with each newly mirrored topic."""
         self._created.append(listener)
 
     def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        """Call back with each topic that has more partitions, and how many it had before."""
+        """Call `listener` with each topic that has got more partitions, and the number that it had before."""
         self._grown.append(listener)
 
     def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
-        """Call back with each topic that was proved to be deleted; it is not found any more."""
+        """Call `listener` with each topic whose deletion was proved; the mirror no longer has it then."""
         self._deleted.append(listener)
 
     def close(self) -> None:
-        """Ask no more, and answer all that wait."""
+        """Ask no more; complete all waiting questions with REQUEST_TIMED_OUT."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -281,7 +285,7 @@ class TopicMirror:
         return absent
 
     def _look_at(self, when_ms: int) -> None:
-        """Start a round of questions by then."""
+        """Make sure that a round of questions begins by that time."""
         if self._is_asking or self._is_closed:
             return
         if self._timer is not None:
@@ -298,7 +302,7 @@ class TopicMirror:
             self._begin(self._round())
 
     async def _round(self) -> None:
-        """Ask for all that is due, then pause: a cluster in trouble must not be asked without end."""
+        """Ask for all topics that are due, then pause, so that a cluster in trouble is not asked without end."""
         now_ms = self._clock.now_ms()
         names = [key for key, each in self._absent.items() if each.due_ms <= now_ms and isinstance(key, str)]
         ids = [key for key, each in self._absent.items() if each.due_ms <= now_ms and isinstance(key, bytes)]
@@ -320,7 +324,7 @@ class TopicMirror:
                 self._look_at(min(due))
 
     def _requests(self, names: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the names by the requests that ask for them."""
+        """Yield the names and ids, divided into requests."""
         some: list[str] = []
         partitions = 0
         for name in names:
@@ -350,7 +354,7 @@ class TopicMirror:
         answer: MetadataResponse,
         wanted: Collection[Callable[[str], bool]],
     ) -> bool:
-        """Take wanted topics from a list of all, while there is room; return True if there is more."""
+        """Mirror wanted topics of a list of all, while there is room; return True if more are wanted."""
         for row in rows:
             name = row.name
             if name is None or row.error_code or not any(wants(name) for wants in wanted):
@@ -383,7 +387,7 @@ class TopicMirror:
             await self._doubt({topic_id: missing[topic_id] for topic_id in some_ids})
 
     async def _doubt(self, witnesses: Mapping[bytes, Witness]) -> None:
-        """Ask the broker that does not know these topics by name for their ids, and judge its answer."""
+        """Ask the broker that does not know these topics by name for their ids; judge its answer."""
         node = next(iter(witnesses.values())).node
         rows = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in witnesses]
         answer = await self._ask(node, rows, BY_ID_FROM)
@@ -430,7 +434,9 @@ class TopicMirror:
         return answer
 
     def _next_node(self, names: Iterable[str]) -> int:
-        """Return the broker to ask, each in its turn; not the one that denied one of the topics first. -1: any."""
+        """Return the next broker in turn, except the one that denied one of the topics first; -1 stands for any
+        broker.
+        """
         doubted = {self._topics[self._by_name[name]].doubt for name in names if name in self._by_name}
         denied_by = {doubt.node for doubt in doubted if doubt is not None}
         nodes = sorted(self._link.brokers)

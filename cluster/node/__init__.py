@@ -1,1 +1,1 @@
-"""A node as a whole: the ground of a broker without data of its own, made from the other rooms."""
+"""A node as a whole, put together from the other folders: the ground of a broker without data of its own."""

@@ -5,9 +5,9 @@
     rights        tested by requests that change nothing
     state topics  created if missing, and checked (`check_topic`)
 
-A refusal says why the node could not work, or how confirmed data would be lost; a warning names data that can be lost
-with brokers, or features that will be missing. Each names the resource, and the command that mends it where there is
-one.
+A refusal says why the node could not work, or how confirmed data would be lost. A warning names data that would be lost
+together with brokers, or features that will be missing. Both name the resource, and the command that mends it if there
+is one.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ logger = logging.getLogger(__name__)
 PATIENCE_MS: Final = 30_000
 AGAIN_MS: Final = 500
 ANSWER_MS: Final = 5_000
-"""The time that one answer may take; `check_topic` has its own."""
+"""The timeout of one answer; `check_topic` has its own."""
 MOST_NAMED: Final = 5
-"""Addresses in one line."""
+"""The most addresses in one line."""
 NOBODY: Final = "shareq-check"
-"""A member that no group has: its heartbeat is refused, and the error says whether for lack of rights."""
+"""A member id that no group has. A heartbeat with it is refused, and the error shows whether rights are missing."""
 SHARE_VERSION: Final = "share.version"
 WITH_RIGHTS: Final = 8
-"""The first version of Metadata that says what may be done with a topic."""
+"""The first version of Metadata that reports authorized operations on a topic."""
 NOT_SAID: Final = -(2**31)
 READ, WRITE, DELETE = 3, 4, 6
-"""Bits of what may be done, by Apache Kafka's numbers of operations."""
+"""The bits of authorized operations, as Apache Kafka numbers the operations."""
 
 
 class Wanted(NamedTuple):
-    """The needs of a node: state topics, with as many replicas as `replication` says, and the group of the nodes.
+    """The needs of a node: its state topics, with the replicas that `replication` says, and the group of the nodes.
 
-    `transactional_ids` is the prefix of the slots' transactional ids. The partitions of topics that `slotted` names are
+    `transactional_ids` is the prefix of the slots' transactional ids. The partitions of the topics in `slotted` are
     slots.
     """
 
@@ -69,7 +69,7 @@ class Wanted(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The cluster as its brokers say. `unreached`: why some that it names were not asked."""
+    """The cluster as its brokers describe it. `unreached` has a text for each named broker that did not answer."""
 
     cluster_id: str
     brokers: int
@@ -78,7 +78,7 @@ class Reached(NamedTuple):
 
 
 class Unreachable(NamedTuple):
-    """The reason why the cluster cannot be asked. `refused`: it does not take the node's credentials."""
+    """The reason why no broker of the cluster answered. `refused`: a broker has rejected the node's credentials."""
 
     text: str
     refused: bool = False
@@ -86,7 +86,9 @@ class Unreachable(NamedTuple):
 
 @dataclass(slots=True)
 class Checked:
-    """The outcome. Where there are `refusals`, the node is not to start; `topics` are by name."""
+    """The outcome of the check. If there are `refusals`, the node must not start; `topics` are the state topics by
+    name.
+    """
 
     cluster: Reached
     topics: dict[str, StateTopic] = field(default_factory=dict)
@@ -98,7 +100,9 @@ class Checked:
 
 
 async def reach(env: Environment, link: Link, patience_ms: int = PATIENCE_MS) -> Reached | Unreachable:
-    """Ask every broker for its versions, until all of them answer or patience ends: then some are enough."""
+    """Ask every broker for its versions until all have answered or `patience_ms` are over; then those that answered are
+    enough.
+    """
     give_up_ms = env.clock.now_ms() + patience_ms
     failed = ""
     while True:
@@ -114,7 +118,7 @@ async def reach(env: Environment, link: Link, patience_ms: int = PATIENCE_MS) ->
 
 
 async def _ask_all(link: Link) -> Reached | Unreachable:
-    """Ask the brokers that any of them names."""
+    """Ask all brokers that one broker's Metadata names."""
     metadata = await link.send(None, MetadataRequest([], allow_auto_topic_creation=False), timeout_ms=ANSWER_MS)
     if isinstance(metadata, LinkFailure):
         return Unreachable(metadata.text + _advertised(link), metadata.failure is Failure.REFUSED)
@@ -138,7 +142,7 @@ async def _ask_all(link: Link) -> Reached | Unreachable:
 
 
 def _advertised(link: Link) -> str:
-    """Return the end of a line about brokers that are not reached: where they are to be, if some broker said it."""
+    """Return the end of a line about unreached brokers: their advertised addresses, if some broker has named them."""
     addresses = [f"{each.host}:{each.port}" for _, each in sorted(link.brokers.items())]
     return f"; the cluster says that its brokers are at {', '.join(addresses[:MOST_NAMED])}" if addresses else ""
 
@@ -147,7 +151,9 @@ def _advertised(link: Link) -> str:
 
 
 class Lack(NamedTuple):
-    """An API that is not served as it is needed. Without one that is not `needed` a node does less."""
+    """An API that the cluster does not serve in a sufficient version. If it is not `needed`, the node works with fewer
+    features.
+    """
 
     text: str
     needed: bool
@@ -180,7 +186,7 @@ _NEEDS: Final = (
 
 
 def lacks(served: Served) -> list[Lack]:
-    """Return the features that a node needs of its cluster and does not find."""
+    """Return the APIs that a node needs and the cluster does not serve."""
     return [
         Lack(
             f"the cluster does not serve {_name(need.api)} in version {need.version} or later, which Apache Kafka has "
@@ -210,7 +216,9 @@ def _own_share_groups(served: Served) -> Iterator[str]:
 
 
 async def _group_rights(link: Link, group_id: str) -> list[str]:
-    """Ask as a member that does not exist: rights are looked at before members are."""
+    """Test the right on the group by a heartbeat of a member that does not exist: brokers check rights before
+    members.
+    """
     request = HeartbeatRequest(group_id, 0, NOBODY)
     answer = await link.send(None, request, timeout_ms=ANSWER_MS)
     if isinstance(answer, HeartbeatResponse) and answer.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
@@ -222,7 +230,7 @@ async def _group_rights(link: Link, group_id: str) -> list[str]:
 
 
 async def _transactional_rights(link: Link, prefix: str) -> list[str]:
-    """Ask who would coordinate a transactional id. The first take-over finds out whether it may be written to."""
+    """Test the right on transactional ids by FindCoordinator. The right to write is tested by the first take-over."""
     request = FindCoordinatorRequest("", slot.TRANSACTIONAL_ID, [f"{prefix}check"])
     answer = await link.send(None, request, timeout_ms=ANSWER_MS, min_version=slot.SEVERAL_KEYS)
     if not isinstance(answer, FindCoordinatorResponse) or not answer.coordinators:
@@ -237,7 +245,7 @@ async def _transactional_rights(link: Link, prefix: str) -> list[str]:
 
 
 async def _topic_rights(link: Link, names: Sequence[str], checked: Checked) -> None:
-    """Find the node's rights on the state topics, if brokers report them."""
+    """Check the node's rights on the state topics, if brokers report them."""
     if (newest_of(ApiKey.METADATA, checked.cluster.served.versions) or 0) < WITH_RIGHTS:
         return
     request = MetadataRequest([MetadataRequestTopic(name=name) for name in names], False, False, True)
@@ -298,9 +306,7 @@ async def check_cluster(env: Environment, link: Link, wanted: Wanted, cluster: R
 
 
 def _other_slots(topic: StateTopic, slots: int) -> list[str]:
-    """Return a fault if the topic has another number of slots: with it, a state would be looked for
-    in the wrong place.
-    """
+    """Return a fault if the topic's partitions are not `slots`: states would be looked for in the wrong partition."""
     if topic.partitions == slots:
         return []
     return [
@@ -311,9 +317,9 @@ def _other_slots(topic: StateTopic, slots: int) -> list[str]:
 
 
 def _replicas(replication: Replication, brokers: int) -> tuple[int, list[str]]:
-    """Return the number of replicas to create, and warnings.
+    """Return the number of replicas to create state topics with, and warnings.
 
-    The operator's number is used as it is; the default is lowered on few brokers.
+    The operator's number is used as it is; the default is lowered if there are fewer brokers.
     """
     if replication.given or brokers >= replication.factor:
         return replication.factor, []

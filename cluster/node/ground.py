@@ -1,11 +1,11 @@
-"""A Kafka cluster without share groups, as the ground of a broker. The broker is a node then: it keeps no data.
+"""A Kafka cluster without share groups, as the ground of a broker. Such a broker is a node: it keeps no data.
 
     the cluster     topics, records        mirror, records, forward
                     __shareq_state         the states of share partitions, each slot written by its owner alone
                     __shareq_groups        the share groups likewise
-    the nodes       a group of the cluster that shares the slots out: membership
+    the nodes       a group of the cluster that divides the slots: membership
 
-What is owned is served; all else is another node's, or waits.
+A node serves the slots that it owns. Others are served by other nodes, or by none until one takes them over.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ logger = logging.getLogger(__name__)
 
 
 class Cluster(NamedTuple):
-    """The cluster as it was found at the start. `topics` are the state topics by the coordinators' names for them;
-    `name` is what texts call it, its bootstrap servers.
+    """The cluster as the checks of the start have found it. `topics` are the state topics, by the coordinators' names
+    for them; `name`, its bootstrap servers, is its name in texts.
     """
 
     name: str
@@ -78,9 +78,9 @@ class Cluster(NamedTuple):
 
 
 class NodeSettings(NamedTuple):
-    """The properties of a node beside those of every broker, in bytes and milliseconds.
+    """The properties that only nodes have, in bytes and milliseconds.
 
-    Without `proxies`, producers are sent to the cluster.
+    Unless `proxies`, producers are sent to the cluster.
     """
 
     version: str
@@ -94,14 +94,14 @@ class NodeSettings(NamedTuple):
 
 
 class NodeGround:
-    """`Ground` of a node, and its `MembershipListener`.
+    """The `Ground` of a node, and its `MembershipListener`.
 
     `kept` is the metadata that the nodes share. `lease_clock` also counts the time in which the machine was suspended.
     `make_peers` makes the connections whose loss shows that another node has died; `nodes` sends requests to other
     nodes, if several own slots.
 
-    Once it is open, the node joins the others; call `leave` before `close` if the others should not have to wait for
-    its session to time out.
+    `open` joins the other nodes. Call `leave` before `close`, or the other nodes wait for this one's session to time
+    out.
     """
 
     metrics: Final = "shareq.cluster.node.metrics"
@@ -213,7 +213,7 @@ class NodeGround:
         )
 
     def queues(self, turns: Turns) -> ClusterQueues:
-        """Return the topics of the cluster, as those that dead letters are written to."""
+        """Return the cluster's topics as dead-letter queues."""
         return ClusterQueues(
             self.link,
             self.mirror,
@@ -224,12 +224,14 @@ class NodeGround:
         )
 
     async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
-        """Have the cluster create topics, by its own defaults."""
+        """Have the cluster create topics, with its own defaults."""
         return await self.mirror.auto_create(names)
 
     @property
     def problem(self) -> str | None:
-        """Return why the slots that are to be this node's are not all served, or the node is no member; else None."""
+        """Return why the node is no member, or does not serve all slots that the map assigns to it; None if neither is
+        the case.
+        """
         if self.leaders.is_cut_off:
             return f"cut off from {self.name}"
         if self.membership.problem is not None:
@@ -242,7 +244,7 @@ class NodeGround:
     # -- start and stop
 
     def open(self, services: Services) -> None:
-        """Join the other nodes. This node takes over and serves its slots as soon as they are known."""
+        """Join the other nodes. This node takes over and serves its slots as soon as they are assigned."""
         self._services = services
         states = services.share_states.partitions
         self.slots.open(
@@ -260,14 +262,14 @@ class NodeGround:
         self._begin(self.membership.run())
 
     def leave(self) -> Pending[None]:
-        """Give up all slots, and leave the other nodes; arrives when they know, or cannot be reached."""
+        """Give up all slots, and leave the other nodes; completes when they know, or cannot be reached."""
         self._is_leaving = True
         self._peer_links.close()
         self.slots.close()
         return self.membership.leave()
 
     def close(self, *, clean: bool) -> None:
-        """End all running work. What was confirmed is in the cluster."""
+        """End all running work. All confirmed data is in the cluster."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -285,7 +287,7 @@ class NodeGround:
     # -- MembershipListener
 
     def describe(self) -> Node:
-        """Return the node's description of itself, as of now."""
+        """Return the node's current description of itself."""
         listeners = {name: MemberEndpoint(each.host, each.port) for name, each in self._endpoints.items()}
         zone, holds = self._config.broker_rack, dict(self.ownership.holds)
         placement = self.settings.placement
@@ -296,7 +298,7 @@ class NodeGround:
         return {topic.name: topic.partitions for topic in self.cluster.topics.values()}
 
     def on_found(self, members: Mapping[str, Node]) -> None:
-        """Drop earlier members that have ended, since possibly no other node is left to do it."""
+        """Drop members that have ended, since there may be no other node to do it."""
         found = self._peers.find(self.describe(), members)
         for member_id in found.ended:
             logger.info("member %s was this node before it started: it is dropped", member_id)
@@ -306,12 +308,12 @@ class NodeGround:
                 self._peer_links.connect(peer, *endpoint)
 
     def on_map(self, member_id: str, node_map: NodeMap, heard: Callable[[], None]) -> None:
-        """Know the nodes of a new generation, then take slots over and give them up by its map."""
+        """Learn the nodes of a new generation, then take slots over and give them up by its map."""
         self._know_nodes(member_id, node_map)
         self.ownership.on_map(member_id, node_map, heard)
 
     def attempt(self) -> Callable[[], None]:
-        """Note that a heartbeat, or a SyncGroup, is sent."""
+        """Note that a Heartbeat or SyncGroup is sent now; return a function that is called if it succeeds."""
         return self.ownership.attempt()
 
     # -- between the parts
@@ -323,7 +325,7 @@ class NodeGround:
         return BY_TOPIC.group(group_id, self._slots)
 
     def _owner_of_group(self, slot: int) -> int | None:
-        """Return the other node that owns a slot of groups, while this one has the map of all."""
+        """Return the other node that owns a slot of groups; None if this node does, or has no current map."""
         return self.leaders.owner_of(SlotId(GROUPS, slot)) if self.membership.generation >= 0 else None
 
     def _coordinated(self, group_id: str) -> OwnGroup | None:
@@ -332,7 +334,9 @@ class NodeGround:
         return None if generation is None else OwnGroup(self._config.node_id, generation)
 
     def _know_nodes(self, member_id: str, node_map: NodeMap) -> None:
-        """Name the other nodes to clients, and hold a connection to each, by whose end it is seen to die."""
+        """Name the other nodes to clients, and connect to each, since a lost connection shows that its node has
+        died.
+        """
         self.leaders.take_map(member_id, node_map)
         if self._nodes is not None:
             self._nodes.know(
@@ -351,7 +355,7 @@ class NodeGround:
                 self._peer_links.connect(peer, *endpoint)
 
     def _look_for_twin(self, member_id: str, node_map: NodeMap) -> None:
-        """Notice another node of the same number: clients would take one for the other."""
+        """Warn of another node with the same node id: clients would confuse the two."""
         mine = self._config.node_id
         twin = next((each for id, each in node_map.nodes.items() if id != member_id and each.node_id == mine), None)
         where = None if twin is None else ", ".join(f"{each.host}:{each.port}" for each in twin.listeners.values())
@@ -379,7 +383,9 @@ class NodeGround:
         return self.ownership.may_hand_out(slot)
 
     def _cut_off(self, is_cut_off: bool) -> None:
-        """Lead nothing for clients while no proof of ownership comes, and send those away that are connected."""
+        """Note that the node is cut off, or no longer is. While it is, it leads nothing for clients; connected ones are
+        sent away.
+        """
         self.leaders.is_cut_off = is_cut_off
         if is_cut_off:
             logger.warning("cut off from %s: clients are sent to other nodes", self.name)
@@ -390,14 +396,16 @@ class NodeGround:
 
 
 def _features(config: BrokerConfig, served: Served) -> dict[str, int]:
-    """Return the levels that clients see: of share groups as configured, of all else as the cluster has them."""
+    """Return the feature levels that clients see: the configured one for share groups, the cluster's for all others."""
     initial = FEATURES[SHARE_VERSION].initial
     wanted = config.requested_features.get(SHARE_VERSION, initial)
     return {**features_of_cluster(served), SHARE_VERSION: initial if wanted is None else wanted}
 
 
 def _needed_from(partitions: CoordinatorPartitions[ShareCoordinatorShard], partition: int) -> Pending[int | None]:
-    """Return the lowest offset that a load of a partition of the states still needs; None if that is unknown now."""
+    """Return the lowest offset that a load of a partition of `__share_group_state` still needs; None if it is unknown
+    now.
+    """
 
     def ask(shard: ShareCoordinatorShard) -> CoordinatorResult[int | None]:
         return CoordinatorResult(shard.needed_from())

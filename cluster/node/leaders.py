@@ -3,7 +3,7 @@
     partition of a coordinator's topic   its own slot; led as soon as it is being loaded
     topic of the cluster                 the slot of its states; led once that is loaded, in the epoch of its take-over
 
-Every node is a broker for clients, and the one that they ask takes changes of the cluster: it forwards them.
+To clients every node is a broker. Any node accepts changes of the cluster and forwards them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from shareq.protocol.names import TRANSACTION_STATE
 
 
 class KnownTopics(Protocol):
-    """The topics of the cluster that are mirrored."""
+    """The port to the cluster's topics that are mirrored."""
 
     def known(self, name: str) -> TopicImage | None:
-        """Return one of them."""
+        """Return a mirrored topic, or None."""
 
 
 class NodeLeaders:
-    """`Leaders` of one node. `slot_of_topic` returns the slot of a topic's states, by topic id; `may_hand_out` whether
-    the lease of a slot holds.
+    """`Leaders` of one node. `slot_of_topic` returns the slot of a topic's states, by topic id; `may_hand_out` returns
+    True if the lease of a slot is valid.
 
-    `is_cut_off`: no proof of ownership for so long that clients are to look for another node. It leads nothing for them
-    then, and continues where it was when it has a lease again.
+    `is_cut_off`: no proof of ownership has come for so long that clients should look for another node. The node leads
+    nothing for them then, and leads the same again once it has a lease.
     """
 
     is_alone: Final = False
@@ -60,12 +60,12 @@ class NodeLeaders:
 
     @property
     def others(self) -> Collection[Node]:
-        """Return the other nodes of the last map."""
+        """The other nodes of the last map."""
         return self._others.values()
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
-        """Return the node that leads a partition; None if this one does. Any node asks the cluster's coordinators of
-        transactions.
+        """Return the node that leads a partition; None if this node does. Any node leads the partitions of
+        `__transaction_state`, for which it asks the cluster's coordinators.
         """
         if topic == TRANSACTION_STATE:
             return None
@@ -83,9 +83,9 @@ class NodeLeaders:
         return self._owner(slot)
 
     def own_epoch(self, topic: str, partition: int) -> int:
-        """Return how often the slot was taken over, as far as that is known while it is loaded.
+        """Return the generation of the partition's slot, or the last known one while the slot is loaded.
 
-        For a served slot this node's take-over counts, even if a later one is known.
+        For a served slot it is the generation of this node's take-over, even if a later one is known.
         """
         if topic in NAMES:
             return self._epochs.get(slot_of(topic, partition), 0)
@@ -93,17 +93,19 @@ class NodeLeaders:
         return 0 if image is None else self.epoch_of(image.topic_id)
 
     def epoch_of(self, topic_id: bytes) -> int:
-        """Return the epoch in which a topic of the cluster is led."""
+        """Return the leader epoch of a topic of the cluster: the generation of its slot."""
         slot = self._slot_of_topic(topic_id)
         return self._served.get(slot, self._epochs.get(slot, 0))
 
     def owner_elsewhere(self, topic_id: bytes) -> Leader | None:
-        """Return the node that owns the slot of a topic's states; None: this one does, or is taking it over."""
+        """Return the node that owns the slot of a topic's states; None if this node does, or is taking it over."""
         slot = self._slot_of_topic(topic_id)
         return None if slot in self._loading else self._owner(slot)
 
     def owner_of(self, slot: SlotId) -> int | None:
-        """Return the other node that owns a slot by the last map; None: none that is alive, or this one."""
+        """Return the id of the other node that owns a slot by the last map; None if it is lost, or this node is the
+        owner.
+        """
         node = self._owner(slot).node
         return None if node is None else node.node_id
 
@@ -111,18 +113,18 @@ class NodeLeaders:
         return Leader(self._others.get(self._owners.get(slot, "")), self._epochs.get(slot, 0))
 
     def may_hand_out(self, topic: str, partition: int) -> bool:
-        """Return whether records of a partition that this node leads may be handed out now."""
+        """Return True if records of a partition that this node leads may be handed out now."""
         image = self._topics.known(topic)
         return image is not None and self._may_hand_out(self._slot_of_topic(image.topic_id))
 
     def on_move(self, listener: Callable[[str, int], None]) -> None:
-        """Call back with topic and partition whenever one has moved."""
+        """Call `listener` with topic and partition whenever a partition gets another leader, or none."""
         self._moved.append(listener)
 
     # -- what the node sets
 
     def take_map(self, member_id: str, node_map: NodeMap) -> None:
-        """Take over the map of the nodes and the slots that they are to own."""
+        """Apply a map: the other nodes, and the slots that each node is to own."""
         self._others = {other: _as_broker(node) for other, node in node_map.nodes.items() if other != member_id}
         self._owners = node_map.owners
         for node in node_map.nodes.values():
@@ -130,13 +132,13 @@ class NodeLeaders:
                 self._heard_of(slot, generation)
 
     def lose(self, member_id: str) -> None:
-        """Name a node no longer that is not reached. Until the next map names new owners, clients that ask for the
-        leader get the answer that there is none, and ask again soon, instead of trying a dead node.
+        """Drop a node that is not reached. Until the next map names new owners, clients that ask for the leader of its
+        partitions are answered that there is none. They ask again soon, instead of trying a dead node.
         """
         self._others.pop(member_id, None)
 
     def begins_to_load(self, slot: SlotId) -> None:
-        """Lead the coordinators' partition, which refuses everything until it is loaded."""
+        """Lead the coordinators' partition of a slot, which refuses all requests until it is loaded."""
         self._loading.add(slot)
 
     def serves(self, slot: SlotId, epoch: int) -> None:
@@ -145,12 +147,12 @@ class NodeLeaders:
         self._heard_of(slot, epoch)
 
     def leaves(self, slot: SlotId) -> None:
-        """Stop leading anything by a slot. Call `moved` for everything that depends on it."""
+        """Stop leading the partitions of a slot. The caller has to call `moved` for each of them."""
         self._loading.discard(slot)
         self._served.pop(slot, None)
 
     def moved(self, topic: str, partition: int) -> None:
-        """Notify the listeners that another node leads a partition from now on, or none."""
+        """Notify the listeners that another node, or none, leads a partition from now on."""
         for listener in self._moved:
             listener(topic, partition)
 

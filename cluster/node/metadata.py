@@ -45,40 +45,44 @@ from shareq.protocol.primitives import ZERO_UUID
 T = TypeVar("T")
 
 HEARING_MS: Final = 5_000
-"""The time in which a client's question is asked of the cluster. Clients wait longer for an answer, not much longer."""
+"""The time for which a client's request waits until the cluster has answered; a client waits little longer for its own
+answer.
+"""
 MOST_DELETED: Final = 1_000
-"""Deleted topics whose names are remembered."""
+"""The number of deleted topics whose names are remembered."""
 
 _UNHEARD: Final = ErrorCode.REQUEST_TIMED_OUT
 _NO_CONFIGS: Final[Mapping[str, str]] = {}
 
 
 class KeptByNodes(Protocol):
-    """The metadata that nodes keep together beside share groups. All nodes apply the same changes in the same order."""
+    """The metadata that nodes keep together, apart from share groups. All nodes apply the same changes in the same
+    order.
+    """
 
     @property
     def state(self) -> MetaState:
-        """The properties, rights, users and quotas read so far; the caller must not change it."""
+        """The properties, rights, users and quotas read so far. The caller must not change them."""
 
     @property
     def secret(self) -> bytes:
         """Random bytes that all nodes know, and no client."""
 
     def write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
-        """Have all changes kept, or none. Arrives when `state` shows them; or with an error, after which they may still
+        """Write all changes, or none. Completes when `state` shows them, or with an error, after which they may still
         appear.
         """
 
     def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
-        """Call back with changes of any node, when `state` shows them."""
+        """Call `listener` with changes of any node after `state` shows them."""
 
     def close(self) -> None:
-        """Hear of no more changes, and answer all that wait."""
+        """Apply no more changes; complete all waiting writes with an error."""
 
 
 class NodeMetadata:
     """`Metadata` of a node, and its `Hearing`. `internal` are the state topics by the coordinators' names for them,
-    `features` the levels of share groups as configured and of all else as the cluster has them.
+    `features` the level of share groups as configured, and all other levels as the cluster has them.
     """
 
     def __init__(
@@ -126,12 +130,16 @@ class NodeMetadata:
     # -- topics
 
     def topic(self, name: str) -> TopicImage | None:
-        """Return a topic; None for an unknown one, which is requested from the cluster and announced when it comes."""
+        """Return a topic by its name. For an unknown one return None and ask the cluster; listeners are called if it
+        exists.
+        """
         own = self._internal.get(name)
         return own if own is not None or is_hidden(name) else self._mirror.topic(name)
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
-        """Return a topic by its id; as above."""
+        """Return a topic by its id. For an unknown one return None and ask the cluster; listeners are called if it
+        exists.
+        """
         own = self._internal_by_id.get(topic_id)
         if own is not None:
             return own
@@ -139,27 +147,29 @@ class NodeMetadata:
         return None if image is None or is_hidden(image.name) else image
 
     def topics(self) -> list[TopicImage]:
-        """Return all that are known, by name."""
+        """Return all known topics, sorted by name."""
         seen = [image for image in self._mirror.topics() if not is_hidden(image.name)]
         return sorted([*self._internal.values(), *seen], key=lambda image: image.name)
 
     def topic_names(self) -> list[str]:
-        """Return the names of all that are known."""
+        """Return the names of all known topics, sorted."""
         return [image.name for image in self.topics()]
 
     def deleted_topics(self) -> list[TopicImage]:
-        """Return those whose deletion was proved last."""
+        """Return the topics whose deletion was proved last, at most MOST_DELETED."""
         return list(self._deleted)
 
     # -- hearing
 
     @property
     def hearing(self) -> NodeMetadata:
-        """Return this: the mirror is asked."""
+        """This object, which asks the mirror."""
         return self
 
     async def of(self, topics: Iterable[str] | Iterable[str | bytes]) -> Collection[str | bytes]:
-        """Have the mirror ask for topics that it lacks, some at a time."""
+        """Have the mirror ask for the topics that it lacks, a limited number at a time. Return those without an answer
+        in time.
+        """
         unheard: list[str | bytes] = []
         lacking: dict[str | bytes, None] = {}
         give_up_ms = self._clock.now_ms() + HEARING_MS
@@ -187,7 +197,7 @@ class NodeMetadata:
         return [key for key in keys if found.get(key, _UNHEARD) is _UNHEARD]
 
     def _until(self, heard: Pending[T], give_up_ms: int) -> Pending[None]:
-        """Return a `Pending` that is completed when `heard` is, or when it is too late."""
+        """Return a `Pending` that is completed when `heard` is, or at `give_up_ms`."""
         over: Pending[None] = Pending()
         timer = self._clock.call_at(give_up_ms, lambda: None if over.done else over.complete(None))
         heard.on_complete(lambda _value: None if over.done else over.complete(None))
@@ -195,17 +205,17 @@ class NodeMetadata:
         return over
 
     async def of_all(self) -> None:
-        """Let the mirror ask for all topics; without an answer, the known ones are used."""
+        """Have the mirror ask for all topics. If the answer is late, callers use the known topics."""
         await self._until(self._mirror.find_all(_is_shown), self._clock.now_ms() + HEARING_MS)
 
     # -- what the nodes keep
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """Return a group's or a node's own properties. Topics' are the cluster's, which clients ask."""
+        """Return the properties that are set on a group or a node. Those of topics are kept by the cluster."""
         return self._kept.state.configs.get(ResourceName(kind, name), _NO_CONFIGS)
 
     def config_names(self, kind: str) -> list[str]:
-        """Return the names of the resources of a kind that have properties of their own, sorted."""
+        """Return the names of the resources of a kind that have properties set, sorted."""
         return sorted(resource.name for resource in self._kept.state.configs if resource.kind == kind)
 
     @property
@@ -221,7 +231,7 @@ class NodeMetadata:
         return self._kept.state.quotas
 
     def own_secret(self) -> bytes:
-        """Return the secret that all nodes share: they answer a client alike that asks several of them."""
+        """Return the secret that all nodes share, so that each of them answers a client in the same way."""
         return self._kept.secret
 
     def alter_configs(self, changes: Sequence[PutConfig]) -> Pending[ApiError]:
@@ -246,34 +256,34 @@ class NodeMetadata:
     # -- news
 
     def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call back with each topic of the cluster that is known from now on, or has more partitions."""
+        """Call `listener` with each topic of the cluster that is newly known, or has got more partitions."""
         self._mirror.on_topic_created(lambda image: None if is_hidden(image.name) else listener((image,)))
         self._mirror.on_topic_grown(lambda image, _before: None if is_hidden(image.name) else listener((image,)))
 
     def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call back with each topic that was proved to be deleted."""
+        """Call `listener` with topics whose deletion was proved."""
         self._mirror.on_topic_deleted(lambda image: None if is_hidden(image.name) else listener((image,)))
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
-        """Call back with each resource whose properties changed."""
+        """Call `listener` with each resource whose properties have changed."""
         self._news.configs.append(listener)
 
     def on_features_changed(self, listener: Callable[[], None]) -> None:
-        """Call back never: the levels are those of the start."""
+        """Ignore the listener: a node's feature levels do not change while it runs."""
 
     def on_credentials_changed(self, listener: Callable[[Sequence[PutScram]], None]) -> None:
-        """Call back with changes of users."""
+        """Call `listener` with changes of users."""
         self._news.credentials.append(listener)
 
     def on_quotas_changed(self, listener: Callable[[], None]) -> None:
-        """Call back when quotas changed."""
+        """Call `listener` after quotas have changed."""
         self._news.quotas.append(listener)
 
     def on_acls_changed(self, listener: Callable[[Sequence[PutAcl | DropAcl]], None]) -> None:
-        """Call back with changes of rights."""
+        """Call `listener` with changes of access control list entries."""
         self._news.acls.append(listener)
 
 
 def _is_shown(name: str) -> bool:
-    """Return whether clients see a topic of the cluster."""
+    """Return True if clients may see a topic of the cluster."""
     return not is_hidden(name)

@@ -1,6 +1,6 @@
-"""The current state of a node: its slots, the membership, its records of the cluster, its requests to brokers.
+"""The current state of a node, for its metrics: its slots, its membership, cached records, and requests to brokers.
 
-The metrics of a broker on one (`Ground.metrics`).
+A broker whose ground is a node's reads this module (`Ground.metrics`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SeenSlot(NamedTuple):
-    """A slot that the node owns. `lease_age_ms`: since the youngest proof."""
+    """A slot that the node owns. `lease_age_ms`: milliseconds since the youngest proof."""
 
     generation: int
     lease_age_ms: int | None
@@ -176,7 +176,7 @@ FAMILIES: Final = families_with(OF_NODES)
 
 
 async def take(into: Snapshot, services: Services) -> Ends:
-    """Take the state of the node; return the logs that it reads."""
+    """Read the state of the node into the snapshot; return the ends of the logs that it reads."""
     ground, breathe = services.ground, services.env.budget.breathe
     assert isinstance(ground, NodeGround), f"{ground.name} is no node"
     into.take(NODE, (), ground)

@@ -1,7 +1,7 @@
 """The start options of a node beside a broker's properties: the cluster, and the way to it for clients' records.
 
-Everything else about a node is a property (`shareq.cluster.`). Properties that have other defaults on a node than on a
-single broker are handled here, too.
+Everything else about a node is a property (`shareq.cluster.`). Properties whose defaults on a node differ from those on
+a single broker are handled here, too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ BOOTSTRAP: Final = "bootstrap.servers"
 REPLICATION_FACTOR: Final = "share.coordinator.state.topic.replication.factor"
 MIN_ISR: Final = "share.coordinator.state.topic.min.isr"
 _NODE_IDS: Final = 1_000_000_000
-"""So many are chosen from."""
+"""The number of ids that a node's id is chosen from."""
 
 
 class ClusterOptions(NamedTuple):
-    """The cluster that a node stands on, and how it is reached. Unless `proxies`, producers are sent to the cluster.
-    `among_nodes` are the properties of a client by which nodes reach each other; none: they need none.
+    """The cluster that a node serves, and the client that reaches it. Unless `proxies`, producers are sent to the
+    cluster. `among_nodes` are the properties of the client by which nodes reach each other; empty if nodes listen
+    without TLS and login.
     """
 
     client: ClientConfig
@@ -33,14 +34,14 @@ class ClusterOptions(NamedTuple):
 
     @property
     def bootstrap(self) -> str:
-        """The cluster's name in texts: its addresses as they were given."""
+        """The cluster's name in texts: its bootstrap servers as the operator gave them."""
         return ",".join(map(str, self.client.bootstrap_servers))
 
 
 class Replication(NamedTuple):
-    """The replicas of a state topic, and how many of them have each confirmed record.
+    """The replicas of a state topic, and the number of in-sync replicas that a confirmed record needs.
 
-    `given`: the operator set them, so fewer are not accepted.
+    `given`: the operator has set them, so they are never lowered.
     """
 
     factor: int
@@ -63,12 +64,14 @@ def cluster_options(
 
 
 def client_of_nodes(properties: Mapping[str, str], host: str, port: int) -> ClientConfig:
-    """Return the client by which nodes reach each other, of the node at this address. Raises ConfigError."""
+    """Return the configuration of a client that reaches the node at this address. Raises ConfigError."""
     return ClientConfig.from_properties({**properties, BOOTSTRAP: f"{host}:{port}"})
 
 
 def replication_of(config: BrokerConfig) -> Replication:
-    """Return how the state topics are to be kept: Apache Kafka's 3 and 2, unless the properties are given."""
+    """Return the replication of state topics: factor 3 and min.isr 2 as in Apache Kafka, unless the properties are
+    given.
+    """
     given = REPLICATION_FACTOR in config.originals or MIN_ISR in config.originals
     factor = config.share_coordinator_state_topic_replication_factor if REPLICATION_FACTOR in config.originals else 3
     min_isr = config.share_coordinator_state_topic_min_isr if MIN_ISR in config.originals else min(2, factor)
@@ -76,9 +79,10 @@ def replication_of(config: BrokerConfig) -> Replication:
 
 
 def node_id_of(config: BrokerConfig, machine: str, chance: Callable[[int], int]) -> int:
-    """Return the number of a node: `node.id`, or one that it keeps over restarts on this machine at this address.
+    """Return the id of a node: `node.id`, or one that stays the same over restarts on this machine at this address.
 
-    `machine` is the machine's name; `chance` returns a number below its argument, for a node at any free port.
+    `machine` is the machine's name; `chance` returns a random number below its argument, used if the port is any free
+    one.
     """
     if "node.id" in config.originals:
         return config.node_id

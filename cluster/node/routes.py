@@ -1,10 +1,12 @@
-"""The slot of each state. A slot is a partition of both topics of a node's state; its owner leads what it keeps.
+"""The slot of each topic's states. A slot is a partition of a state topic; its owner leads the topics whose states it
+has.
 
 All share partitions of a topic, of all groups, have their states in one slot, so that one node reads the topic, holds
 its locks and writes its states. A topic's slot is the CRC-32 (that of zlib and zip, ISO 3309) of the 16 bytes of its
-id, as an unsigned number, modulo the number of slots. Groups go where Apache Kafka has them, by the hash of their name.
+id, as an unsigned number, modulo the number of slots. The slot of a group is found as Apache Kafka does, by the hash of
+its name.
 
-Records of states lie by this rule: neither it nor the number of slots changes as long as they are kept.
+Existing records are stored by this rule: neither the rule nor the number of slots may change as long as they are kept.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 
 
 def slot_of(topic_id: bytes, slots: int) -> int:
-    """Return the slot, of `slots` in all, whose owner leads the topic of this id (16 bytes)."""
+    """Return the number of the slot, of `slots` in all, that has the states of the topic with this 16-byte id."""
     return crc32(topic_id) % slots
 
 
@@ -26,4 +28,4 @@ def _slot_of_states(key: SharePartitionKey, slots: int) -> int:
 
 
 BY_TOPIC: Final = AS_APACHE_KAFKA._replace(share_partition=_slot_of_states)
-"""Routes of a node."""
+"""The routes of a node."""

@@ -26,31 +26,32 @@ class SlotLogs:
         self._logs: dict[SlotId, SlotLog] = {}
 
     def get(self, topic: str, partition: int) -> CoordinatorLog:
-        """Return the log of a coordinator's partition: one that accepts nothing if this node does not own it. KeyError
-        for a topic that is none of the coordinators'.
+        """Return the log of a coordinator's partition. If this node does not own it, the log accepts nothing.
+
+        Raises KeyError for a topic that belongs to no coordinator.
         """
         found = self._logs.get(slot_of(topic, partition)) if topic in NAMES else None
         return _NoLog(self._clock, self._topics[topic], partition) if found is None else found
 
     def of(self, slot: SlotId) -> SlotLog | None:
-        """Return the log of a slot that is owned."""
+        """Return the log of an owned slot; None if this node does not own it."""
         return self._logs.get(slot)
 
     def put(self, slot: SlotId, log: SlotLog) -> None:
-        """Let a slot's log be found."""
+        """Add the log of a slot."""
         self._logs[slot] = log
 
     def remove(self, slot: SlotId) -> SlotLog | None:
-        """Let a slot's log be found no more, and return it."""
+        """Remove the log of a slot; return it, or None."""
         return self._logs.pop(slot, None)
 
     def all(self) -> Mapping[SlotId, SlotLog]:
-        """Return those that are owned."""
+        """Return the logs of all owned slots."""
         return self._logs
 
 
 class _NoLog:
-    """The `CoordinatorLog` of a slot that is another node's: it is over."""
+    """The `CoordinatorLog` of a slot that another node owns: it is over from the start."""
 
     log_start_offset: Final = 0
     log_end_offset: Final = 0

@@ -4,8 +4,8 @@
        ^                                                      |
        +------ heard from the membership <---- lost: the log is over, or was never to be had
 
-When a slot's log leaves memory, its contents do, too: the coordinator's partition resigns, and share partitions are
-dropped.
+When a slot is given up or lost, all that was loaded from its log is dropped: the coordinator resigns the partition, and
+share partitions are closed.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from shareq.cluster.state.upkeep import Upkeep
 logger = logging.getLogger(__name__)
 
 LOST_TOGETHER_MS: Final = 200
-"""The time in which slots are lost for one reason, and get one line."""
+"""The time in which lost slots are reported in one line, because they have one reason."""
 MOST_TOGETHER: Final = 8
-"""Take-overs that are under way at a time; loads go one after the other."""
+"""The most take-overs under way at a time; loads are done one after the other."""
 AGAIN_MS: Final = 500
-"""The pause before the membership is asked whether a take-over that failed is to be tried again."""
+"""The pause after a failed take-over, before a heartbeat decides whether it is tried again."""
 UNREADABLE_AGAIN_MS: Final = 10_000
-"""The same where the log could not be loaded, which is not expected to change soon."""
+"""The same pause if the log could not be loaded, which is not expected to change soon."""
 
 
 class Coordinator(Protocol):
@@ -54,11 +54,11 @@ class Coordinator(Protocol):
 
 
 class SlotServices(NamedTuple):
-    """The services of slots, and the authority on ownership: known when the node begins.
+    """The parts that serve slots, and the ownership of slots. They exist only when the node opens.
 
-    `needed_from` asks for the lowest offset that a load of a partition of the states still needs (see `NeededFrom`):
-    topics of others are compacted. `led` are the partitions with records in memory, by topic id and partition, and the
-    names of their topics.
+    `needed_from` returns the lowest offset that a load of a partition of the states still needs (see `NeededFrom`);
+    other state topics are compacted. `led` yields topic id, topic and partition of all partitions with records in
+    memory.
     """
 
     ownership: Ownership
@@ -76,7 +76,9 @@ class SlotSettings(NamedTuple):
 
 
 class NodeSlots:
-    """`Slots` of `Ownership`. `take_overs` counts successful ones, `lost` the incarnations that others ended."""
+    """`Slots` of `Ownership`. `take_overs` counts successful ones, `lost` the logs that ended while this node owned
+    them.
+    """
 
     def __init__(
         self,
@@ -110,19 +112,19 @@ class NodeSlots:
         self._notifying: dict[SlotId, Pending[None]] = {}
 
     def open(self, services: SlotServices) -> None:
-        """Serve these from now on."""
+        """Set the services. Must be called before the first take-over."""
         self._services = services
 
     # -- Slots
 
     def take_over(self, slot: SlotId) -> None:
-        """Begin a take-over, when its turn comes."""
+        """Queue a take-over; it begins when fewer than MOST_TOGETHER are under way."""
         self._tries[slot] = token = object()
         self._waiting.append((slot, token))
         self._go_on()
 
     def give_up(self, slot: SlotId) -> None:
-        """Serve the slot no longer."""
+        """Stop serving the slot."""
         self._tries.pop(slot, None)
         self._leave(slot, "given up")
 
@@ -134,17 +136,17 @@ class NodeSlots:
 
     @property
     def waiting(self) -> int:
-        """Return how many slots of this node are not served yet."""
+        """The number of this node's slots that are not served yet."""
         return len(self._tries.keys() - self._opened.ownership.holds.keys()) if self._services is not None else 0
 
     def say_alive(self, slot: SlotId) -> None:
-        """Let the owner of a slot prove that it is alive."""
+        """Have an owned slot append a sign of life, which proves the ownership."""
         log = self._logs.of(slot)
         if log is not None:
             log.say_alive()
 
     def close(self) -> None:
-        """Give up all slots. The membership is not asked."""
+        """Give up all slots, without a word to the membership."""
         self._tries.clear()
         self._waiting.clear()
         slots = list(self._logs.all())
@@ -193,7 +195,7 @@ class NodeSlots:
         await self._try_later(slot, token, AGAIN_MS)
 
     async def _load(self, slot: SlotId, token: object, at_cluster: Slot, taking: TakeOver, log: SlotLog) -> bool:
-        """Let the coordinator load a taken-over log, and serve the slot; return True if it is served."""
+        """Let the coordinator load a taken-over log, then serve the slot; return True if it is served."""
         self._logs.put(slot, log)
         log.over.on_complete(lambda reason: self._over(slot, token, log, reason))
         self._leaders.begins_to_load(slot)
@@ -226,7 +228,7 @@ class NodeSlots:
     # -- ends
 
     def _over(self, slot: SlotId, token: object, log: SlotLog, reason: str) -> None:
-        """Notice that a log ended by itself."""
+        """React to the end of a log that this node has not ended itself: leave the slot, and note that it is lost."""
         if self._logs.of(slot) is log:
             self.lost += 1
             if not self._lost_lately:
@@ -242,7 +244,7 @@ class NodeSlots:
         logger.warning("slots: lost %s%s", lost[0], others)
 
     def _leave(self, slot: SlotId, reason: str) -> None:
-        """Stop leading by a slot; then notify everything that depended on it."""
+        """Stop leading the partitions of a slot; then notify all parts that depend on them."""
         log = self._logs.remove(slot)
         self._leaders.leaves(slot)
         if log is None:

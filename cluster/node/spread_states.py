@@ -1,7 +1,8 @@
-"""States of share partitions where several nodes own slots: the own ones here, those of others by KIP-932's RPCs.
+"""The states of share partitions if several nodes own slots: own slots are used directly, those of other nodes by
+KIP-932's RPCs.
 
-    read, write, replace             by the leader of the topic, which owns the slot of its states: always here
-    initialize, delete, summaries    by the coordinator of the group: here, or asked of the owner of the slot
+    read, write, replace             by the leader of the topic, which owns the slot of its states: always this node
+    initialize, delete, summaries    by the coordinator of the group: on this node, or by a request to the slot's owner
 
 Calls to one node in one turn of the loop are sent in as few requests as their order allows. Nothing is retried here:
 the coordinator's callers do that.
@@ -37,9 +38,9 @@ from shareq.protocol.primitives import Message
 logger = logging.getLogger(__name__)
 
 MOST_TOGETHER: Final = 1_000
-"""Share partitions in one request."""
+"""The most share partitions in one request."""
 TIMEOUT_MS: Final = 10_000
-"""The time that the owner of a state has for an answer: longer than it takes to see that it has ended."""
+"""The timeout of a request to the owner of a state: longer than it takes to notice that the owner has ended."""
 
 
 class Initialize(NamedTuple):
@@ -55,14 +56,14 @@ class Delete(NamedTuple):
 
 
 class Summarize(NamedTuple):
-    """A state to be summed up."""
+    """A state whose summary is requested."""
 
 
 Operation: TypeAlias = Initialize | Delete | Summarize
 
 
 class _Call(NamedTuple):
-    """An operation on a state of another node, and what its outcome arrives in."""
+    """An operation on a state of another node, and the `Pending` for its outcome."""
 
     key: SharePartitionKey
     operation: Operation
@@ -71,7 +72,7 @@ class _Call(NamedTuple):
 
     @property
     def request(self) -> tuple[object, ...]:
-        """Return the key of a request: calls with equal keys may share one."""
+        """The key of a request: calls with equal keys may share one."""
         how = self.operation.how if isinstance(self.operation, Initialize) else None
         return self.node_id, self.key.group_id, type(self.operation), how
 
@@ -84,8 +85,9 @@ class OwnGroup(NamedTuple):
 
 
 class SpreadStates:
-    """`ShareStateStore` of a node. `own` returns the store of the slots that it owns, `elsewhere` who owns the slot of
-    a topic's states, by its id, None for this node; `coordinated` how it owns a group's slot, None if it does not.
+    """`ShareStateStore` of a node. `own` returns the store of the slots that it owns. `elsewhere` returns the owner of
+    the slot of a topic's states, by topic id; None if this node owns it. `coordinated` returns this node as a group's
+    coordinator; None if it is not.
     """
 
     def __init__(
@@ -129,7 +131,9 @@ class SpreadStates:
         return self._own().replace_state(key, state_epoch, start_offset, batches, delays)
 
     def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
-        """Return whether the state owes dead letters. The owner of another node's state waits for them by itself."""
+        """Return True if the state owes dead letters; False for another node's state, whose owner waits for them by
+        itself.
+        """
         return self._own().owes_letters(key) if self._elsewhere(key.topic_id) is None else completed(False)
 
     # -- of the group's coordinator
@@ -185,7 +189,7 @@ class SpreadStates:
                 self._send(same[at : at + MOST_TOGETHER])
 
     def _send(self, calls: list[_Call]) -> None:
-        """Send one request for calls that may share it."""
+        """Send one request for calls that share it."""
         group_id, node_id, operation = calls[0].key.group_id, calls[0].node_id, calls[0].operation
         if isinstance(operation, Summarize):
             request: Message = _summaries(calls)
@@ -210,7 +214,7 @@ class SpreadStates:
             self._begin(self._take(calls, answer))
 
     async def _take(self, calls: list[_Call], answer: Message) -> None:
-        """Give each call its row of the answer."""
+        """Complete each call with its row of the answer."""
         rows: dict[tuple[bytes, int], SummaryResult] = {}
         if isinstance(
             answer,
@@ -231,7 +235,7 @@ class SpreadStates:
             await self._breathe()
 
     def _warn(self, call: _Call, error: ErrorCode) -> None:
-        """Log, once, that this node lacks a right on another one, which reports it each time."""
+        """Log once that this node lacks a right on another one, though each answer reports it."""
         if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED and (call.node_id, error) not in self._refusals:
             self._refusals.add((call.node_id, error))
             logger.warning(

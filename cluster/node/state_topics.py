@@ -1,7 +1,7 @@
-"""The state topics of the nodes, and the slot that keeps what belongs to a topic.
+"""The state topics of the nodes, and the slot of each of their partitions.
 
-The coordinators use their topics' names on one machine; in the cluster the topics have names of the nodes' own, so that
-they are not mistaken for topics of the cluster's coordinators.
+The coordinators use the topic names of a single broker. In the cluster the topics have other names, so that they are
+not mistaken for topics of the cluster's own coordinators.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ STATES: Final = "__shareq_state"
 GROUPS: Final = "__shareq_groups"
 
 NAMES: Final[Mapping[str, str]] = {SHARE_GROUP_STATE: STATES, CONSUMER_OFFSETS: GROUPS}
-"""The topic of the cluster by the coordinators' name for it."""
+"""The names of the topics in the cluster, by the coordinators' names for them."""
 
 _TOPICS: Final = {name: topic for topic, name in NAMES.items()}
 
 
 def slot_of(topic: str, partition: int) -> SlotId:
-    """Return the slot that is a partition of a coordinator's topic. KeyError for another topic."""
+    """Return the slot that is a partition of a coordinator's topic. Raises KeyError for any other topic."""
     return SlotId(NAMES[topic], partition)
 
 
@@ -33,7 +33,9 @@ def topic_of(slot: SlotId) -> str:
 
 
 class StateTopics:
-    """The `CoordinatorTopics` of a node. Those of share groups exist before it starts, others are the cluster's."""
+    """The `CoordinatorTopics` of a node. Topics of share groups exist before the node starts, all others belong to the
+    cluster.
+    """
 
     async def made(self, *names: str) -> ApiError:
         """Return NO_ERROR, because all these topics exist."""

@@ -1,6 +1,6 @@
 """The table of RPCs of a node: those it serves as every broker does, those it forwards, and those it refuses.
 
-RPCs left out have no meaning without own logs: redrives, log folders, features and the quorum.
+RPCs that make no sense at a node are left out: redrives, log folders, features and the quorum.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FORWARDED: Final = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: "coordinated_each",
     ApiKey.DESCRIBE_TRANSACTIONS: "coordinated_each",
 }
-"""The handlers of what the cluster answers, in versions that it serves, too."""
+"""The handlers of RPCs that the cluster answers, in versions that the cluster serves, too."""
 
 OWN: Final = {
     ApiKey.LIST_GROUPS: "list_groups",
@@ -58,10 +58,10 @@ OWN: Final = {
     ApiKey.DELETE_SHARE_GROUP_STATE: "delete_share_group_state",
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: "read_share_group_state_summary",
 }
-"""The handlers of what a node answers, and not as every broker does, whatever versions the cluster serves."""
+"""The handlers of RPCs that a node answers in its own way, in all versions, whatever the cluster serves."""
 
 OF_CLIENTS: Final = {ApiKey.ADD_PARTITIONS_TO_TXN: 3}
-"""The last versions of RPCs that have later ones for brokers alone."""
+"""The last versions for clients of those RPCs whose later versions only brokers send."""
 
 
 REFUSED: Final = frozenset(
@@ -70,8 +70,8 @@ REFUSED: Final = frozenset(
         ApiKey.START_REDRIVE,
     }
 )
-"""The RPC that ends transactions without their coordinator, and the one by which clients of ours know a broker of ours:
-they say why records died to no other one (`protocol/ack_reasons.py`).
+"""The RPCs that a node refuses but offers: WriteTxnMarkers, and StartRedrive, by which shareq's own clients recognise a
+shareq broker. They report reasons of rejections to no other broker (`protocol/ack_reasons.py`).
 """
 
 NOT_OFFERED: Final = frozenset(
@@ -87,7 +87,9 @@ NOT_OFFERED: Final = frozenset(
 
 
 def node_table(served: Served, *, proxies: bool = True) -> Mapping[ApiKey, HandlerRow]:
-    """Return the table of a node in front of a cluster that serves this. Unless it `proxies`, producers are refused."""
+    """Return the RPC table of a node, for the versions that the cluster serves. Unless `proxies`, RPCs of producers are
+    refused.
+    """
     refused = REFUSED if proxies else REFUSED | OF_PRODUCERS
     forwarded = FORWARDED.keys() - refused
     rows: dict[ApiKey, HandlerRow] = {}

@@ -1,11 +1,11 @@
-"""The trial of a cluster on throw-away topics, `shareq check --cluster`: what it can do, and what nodes make of it.
+"""The trial of a cluster on temporary topics, `shareq check --cluster`: what it can do, and what that means for nodes.
 
     what it serves   by the checks of a node's start, with topics of other names
-    the log          each append at the offset that is due, read back as written, pruned: what a node's safety rests on
-    fencing          a producer whose transactional id another one has got
-    a group          of the protocol by which nodes share the work
+    the log          appends get the expected offsets, are read back as written, can be pruned: a node's safety needs it
+    fencing          a producer whose transactional id another producer has taken
+    a group          with the protocol by which nodes share the work
 
-Whatever it has made it deletes.
+All topics and groups that the trial has created are deleted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from shareq.protocol.generated.leave_group import LeaveGroupRequest, MemberIdent
 from shareq.protocol.records.batch import batch_headers
 
 APPENDS: Final = 20
-"""Batches that are appended one after the other; then as many in pairs."""
+"""The number of batches that are appended one after the other; as many are then appended in pairs."""
 PATIENCE_MS: Final = 10_000
 JOIN_MS: Final = 20_000
 SESSION_MS: Final = 10_000
@@ -47,7 +47,7 @@ _NOT_FENCED: Final = "brokers do not refuse what a deposed node writes; readers 
 
 
 class Verdict(StrEnum):
-    """The meaning of a finding."""
+    """The judgements on a finding."""
 
     GOOD = "ok"
     LESS = "less"  # nodes work, and lack something
@@ -55,7 +55,7 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """A finding, and what it means."""
+    """A finding, and its verdict."""
 
     verdict: Verdict
     text: str
@@ -64,7 +64,7 @@ class Finding(NamedTuple):
 async def try_cluster(
     env: Environment, link: Link, cluster: Reached, replication: Replication, mark: str
 ) -> list[Finding]:
-    """Try a cluster that was reached. `mark` ends the names of what is made."""
+    """Try a cluster that was reached. `mark` is the suffix of the names of the topics and groups that are created."""
     state, groups = f"shareq-check-{mark}", f"shareq-check-{mark}-compacted"
     topics = (WantedTopic(state, 1, compacted=False), WantedTopic(groups, 1, compacted=True))
     try:
@@ -102,7 +102,7 @@ class _Trial:
         return found
 
     async def _appends(self) -> Finding:
-        """Append as an owner does, alone and two at a time."""
+        """Append batches as a slot's owner does, first one at a time and then two at a time."""
         producer = await self._producer(None)
         if isinstance(producer, Refused):
             return Finding(Verdict.BAD, f"no producer id: {producer.text}")
@@ -123,7 +123,7 @@ class _Trial:
         return Finding(Verdict.GOOD, text)
 
     async def _reads(self) -> Finding:
-        """Read back what was appended."""
+        """Read back the appended batches."""
         fetched = await self._slot.fetch(0, 0)
         if not isinstance(fetched, Fetched):
             return Finding(Verdict.BAD, fetched.text)
@@ -133,7 +133,9 @@ class _Trial:
         return Finding(Verdict.GOOD, "what was appended is read back as it was written")
 
     async def _fences(self) -> Finding:
-        """Write as an owner that another one has deposed: the brokers are to refuse it; readers skip it in any case."""
+        """Append as an owner that another one has deposed. The brokers should refuse it; readers skip it in any
+        case.
+        """
         name = self._slot.name
         deposed, heir = await self._producer(name), await self._producer(name)
         for each in (deposed, heir):
@@ -162,7 +164,9 @@ class _Trial:
         return Finding(Verdict.GOOD, "state topics can be pruned")
 
     async def _producer(self, transactional_id: str | None) -> Producer | Refused:
-        """Return the next producer, of a transactional id or of none; in a young cluster that may take a while."""
+        """Return a new producer, with or without a transactional id. Retries for a while, since a young cluster may not
+        be ready.
+        """
         give_up_ms = self._env.clock.now_ms() + PATIENCE_MS
         node: int | Refused | None = None
         while True:
@@ -179,7 +183,7 @@ class _Trial:
         return self._slot.produce(batch, PATIENCE_MS)
 
     def _problem(self, outcome: Produced | Refused) -> Finding | None:
-        """Return what is wrong with an append that is to get the next offset."""
+        """Return what is wrong with the outcome of the next append; None if it got the expected offset."""
         if isinstance(outcome, Refused):
             return Finding(Verdict.BAD, outcome.text)
         if outcome.base_offset != self._next:
@@ -217,5 +221,5 @@ async def _group(env: Environment, link: Link, name: str) -> Finding:
 
 
 async def _delete(link: Link, names: list[str]) -> None:
-    """Delete the topics, as far as that is possible."""
+    """Delete the topics; a failure is ignored."""
     await link.send(None, DeleteTopicsRequest(topic_names=names, timeout_ms=PATIENCE_MS), max_version=_NAMED_UPTO)

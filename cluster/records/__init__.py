@@ -1,3 +1,3 @@
-"""The records of a cluster's topics, as share partitions and fetches of this node read them: fetched ahead into one
-cache, from the brokers that lead them.
+"""The records of the cluster's topics, fetched ahead from their leaders into one cache, from which share partitions and
+consumers' fetches of this node read them.
 """

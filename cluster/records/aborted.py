@@ -1,7 +1,9 @@
-"""The ends of aborted transactions. A broker's answer names producers and first offsets; readers here want the last.
+"""The ends of aborted transactions. A broker's answer has the producer id and first offset of each; readers of a node
+need the last offset.
 
-A producer's transactions in a partition follow each other. So an aborted one ends with the producer's next marker, and
-one whose marker lies behind the answer reaches to its end: the next answer names it again. Pure.
+A producer's transactions in a partition follow each other. So an aborted transaction ends with the producer's next
+marker. If that marker lies behind the answer, the transaction reaches to the answer's end: the next answer names it
+again. Pure.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from shareq.broker.log.segments.reader import BatchSpan
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 
 UNKNOWN_OFFSET: Final = -1
-"""The last stable offset at an abort: an answer does not have it, and no reader here asks."""
+"""The value for the last stable offset at an abort, which answers do not have and no reader here needs."""
 
 
 class AbortedRow(Protocol):
-    """An aborted transaction as an answer has it."""
+    """An aborted transaction as a broker's answer has it."""
 
     @property
     def producer_id(self) -> int: ...
@@ -27,7 +29,7 @@ class AbortedRow(Protocol):
 
 
 def with_ends(rows: Iterable[AbortedRow], batches: Sequence[BatchSpan]) -> list[AbortedTransaction]:
-    """Return the transactions that were aborted, as far as these batches of the same answer reach."""
+    """Return the aborted transactions with their last offsets, or the end of these batches if that is lower."""
     markers: dict[int, list[int]] = {}
     for batch in batches:
         if batch.is_control and batch.is_transactional:
@@ -38,12 +40,14 @@ def with_ends(rows: Iterable[AbortedRow], batches: Sequence[BatchSpan]) -> list[
 
 
 def has_transactions(batches: Iterable[BatchSpan]) -> bool:
-    """Return whether some records are those of transactions."""
+    """Return True if some of the batches are transactional and have records, not markers."""
     return any(batch.is_transactional and not batch.is_control for batch in batches)
 
 
 def united(parts: Iterable[Sequence[AbortedTransaction]], first_offset: int, upper: int) -> list[AbortedTransaction]:
-    """Return those that reach into `first_offset` to `upper` (exclusive), each once, as far as any part knows it."""
+    """Return the aborted transactions that overlap `first_offset` to `upper` (exclusive), each once, with the highest
+    last offset that any part has for it.
+    """
     found: dict[tuple[int, int], AbortedTransaction] = {}
     for part in parts:
         for one in part:

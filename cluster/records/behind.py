@@ -1,5 +1,5 @@
-"""Fetches for readers that are behind, or at a place that is not in the cache: one at a time to each broker, which
-never waits for records. A connection of its own, since the one at the tails may be held by a long poll.
+"""Fetches for readers that are behind, or at an offset that is not in the cache: one at a time to each broker, without
+waiting for new records. They have a connection of their own, since that of the tails may be held by a long poll.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from shareq.coordinator.ports import IsolationLevel
 from shareq.protocol.generated.fetch import FetchResponse
 
 ANSWER_BYTES: Final = 8 * 1024 * 1024
-"""The most that is asked for at a time."""
+"""The most bytes that one fetch asks for."""
 MOST_OFFSETS: Final = 64
-"""The most offsets of one partition that are remembered. A reader that was dropped asks again when it is woken."""
+"""The most wanted offsets of one partition that are remembered. A reader whose offset was dropped wants it again when
+it is woken.
+"""
 
 
 class BehindFetches:
-    """Fetches that readers want from one broker. A partition has one offset in them, that of the waiting readers."""
+    """The fetches that readers need from one broker. A fetch has one offset of each partition, the one wanted first."""
 
     def __init__(self, fetching: Fetching, node: int) -> None:
         self._fetching: Final = fetching
@@ -34,7 +36,7 @@ class BehindFetches:
         self._timer = Timer(fetching.env.clock)
 
     def want(self, source: PartitionRecords, offset: int) -> None:
-        """Fetch the records at `offset`."""
+        """Have the records at `offset` fetched."""
         offsets = self._wants.setdefault(source, {})
         if offset not in offsets:
             if len(offsets) >= MOST_OFFSETS:
@@ -43,11 +45,11 @@ class BehindFetches:
         self._signal.set()
 
     def taken(self, source: PartitionRecords) -> list[int]:
-        """Return the offsets that were wanted of a source, and want them no more: another broker leads it."""
+        """Return the wanted offsets of a source and forget them, because another broker leads it now."""
         return list(self._wants.pop(source, ()))
 
     def wake(self) -> None:
-        """Look again: something has changed."""
+        """Check again what to fetch, because something has changed."""
         self._signal.set()
 
     async def run(self) -> None:
@@ -92,9 +94,9 @@ class BehindFetches:
                 self._drop(one.source, one.offset)
 
     def _next(self) -> tuple[IsolationLevel, dict[Place, Asked]]:
-        """Return the isolation level of the next fetch and its partitions, by place; none if no fetch is due.
+        """Return the isolation level of the next fetch and its partitions, by place; no partitions if no fetch is due.
 
-        Records below the last stable offset are fetched as committed ones, which serve all readers.
+        Records below the last stable offset are fetched as READ_COMMITTED, because such chunks serve all readers.
         """
         now_ms = self._fetching.env.clock.now_ms()
         chosen: IsolationLevel | None = None
@@ -121,7 +123,7 @@ class BehindFetches:
         return chosen or IsolationLevel.READ_UNCOMMITTED, asked
 
     def _offset_of(self, source: PartitionRecords) -> int | None:
-        """Return an offset that is wanted of a source and still missing; None without any."""
+        """Return a wanted offset of a source that is not in the cache; None if there is none."""
         offsets = self._wants[source]
         while offsets:
             offset = next(iter(offsets))

@@ -1,11 +1,12 @@
-"""One cache of fetched records for the whole node, with one budget. The least recently read chunks give way. Pure.
+"""One cache of fetched records for the whole node, with one budget. The least recently read chunks are evicted first.
+Pure.
 
-Each partition has chunks, runs of whole batches as a broker answered them, of two kinds. *Decided* ones know which of
-their transactions were aborted, or have none, and serve every reader. *Undecided* ones were fetched for readers of
-uncommitted records while transactions were open, and serve those readers alone.
+Each partition has chunks, runs of whole batches as a broker answered them, of two kinds. *Decided* chunks know which of
+their transactions were aborted, or have no transactions, and serve every reader. *Undecided* chunks were fetched for
+readers of uncommitted records while transactions were open, and serve only those readers.
 
-Room is reserved before records are requested, so that pending answers are within the budget. An answer may exceed its
-reservation if its first batch is larger than any limit; it is then kept until the next answer.
+Room is reserved before records are requested, so that pending answers stay within the budget. An answer may exceed its
+reservation if its first batch is larger than any limit; such a chunk is kept until the next answer comes.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from shareq.broker.log.segments.reader import BatchSpan
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 
 BATCH_COST: Final = 200
-"""Bytes of memory that the view of one batch takes."""
+"""The bytes of memory that a `BatchSpan` takes."""
 CHUNK_COST: Final = 500
-"""Bytes of memory that a chunk takes beside its records and batches."""
+"""The bytes of memory that a chunk takes apart from its records and `BatchSpan`s."""
 
 _next_offset = attrgetter("next_offset")
 _first_offset = attrgetter("first_offset")
@@ -35,8 +36,8 @@ class Place(NamedTuple):
 
 
 class Chunk:
-    """Batches back to back, ascending, at least one. It has all that the log has from `first_offset` to `next_offset`
-    (exclusive). `aborted` is None when it is not decided. Immutable.
+    """One or more batches in ascending order, without gaps in the bytes. It has all records that the log has from
+    `first_offset` to `next_offset` (exclusive). `aborted` is None if it is undecided. Immutable.
     """
 
     __slots__ = ("aborted", "batches", "cost", "first_offset", "next_offset", "records")
@@ -57,15 +58,17 @@ class Chunk:
 
 
 class _Chunks(NamedTuple):
-    """The chunks of one partition. In each list both ends ascend: none covers another one."""
+    """The chunks of one partition, in two lists. In each list first and next offsets ascend: no chunk covers another
+    one.
+    """
 
     decided: list[Chunk]
     undecided: list[Chunk]
 
 
 class ChunkCache:
-    """The chunks of all partitions. `held_bytes` and `reserved_bytes` together stay within `budget`, except for one
-    chunk that is larger than the remaining room.
+    """The chunks of all partitions. `held_bytes` plus `reserved_bytes` stay within `budget`, except for one chunk that
+    is larger than the remaining room.
     """
 
     def __init__(self, budget: int) -> None:
@@ -80,7 +83,9 @@ class ChunkCache:
     # -- room
 
     def reserve(self, most: int, least: int) -> int:
-        """Set aside room for an answer under way, and return how much: 0 when there is not even `least` now."""
+        """Reserve up to `most` bytes for an answer under way, and return how many: 0 if not even `least` are free
+        now.
+        """
         granted = min(most, self.budget - self.reserved_bytes)
         if granted < least:
             return 0
@@ -89,15 +94,13 @@ class ChunkCache:
         return granted
 
     def release(self, granted: int) -> None:
-        """Release the reservation, when the answer came, or will not come."""
+        """Release a reservation, after the answer has come or has failed."""
         self.reserved_bytes -= granted
 
     # -- chunks
 
     def put(self, place: Place, chunk: Chunk) -> bool:
-        """Keep a chunk and return True. Chunks that it covers are removed; a chunk that is covered itself is not kept:
-        False.
-        """
+        """Keep a chunk and return True, unless another one covers it. Chunks that the new one covers are removed."""
         chunks = self._chunks.setdefault(place, _Chunks([], []))
         mine = chunks.undecided if chunk.aborted is None else chunks.decided
         for kind in (chunks.decided, mine):
@@ -115,18 +118,20 @@ class ChunkCache:
         return True
 
     def find(self, place: Place, offset: int, *, decided: bool) -> Chunk | None:
-        """Return the chunk that has `offset`, which counts as read now. `decided`: only decided ones will do."""
+        """Return the chunk that has `offset`, and mark it as just read; None without one. With `decided`, only a
+        decided chunk.
+        """
         chunk = self._find(place, offset, decided=decided)
         if chunk is not None:
             self._touch(chunk)
         return chunk
 
     def has(self, place: Place, offset: int, *, decided: bool) -> bool:
-        """Return whether there is a chunk with `offset`, without counting it as read."""
+        """Return True if a chunk has `offset`, without marking the chunk as read."""
         return self._find(place, offset, decided=decided) is not None
 
     def overlapping(self, place: Place, first_offset: int, upper: int) -> Iterator[Chunk]:
-        """Yield the decided chunks that have offsets from `first_offset` to `upper` (exclusive), ascending."""
+        """Yield the decided chunks with offsets from `first_offset` to `upper` (exclusive), in ascending order."""
         chunks = self._chunks.get(place)
         if chunks is not None:
             for chunk in chunks.decided[bisect_right(chunks.decided, first_offset, key=_next_offset) :]:
@@ -139,7 +144,7 @@ class ChunkCache:
         return list(self._places)
 
     def forget(self, place: Place, below: int | None = None) -> None:
-        """Drop a partition's chunks, or those without records at `below` or behind it."""
+        """Drop all chunks of a partition, or with `below` only those whose offsets are all below it."""
         chunks = self._chunks.get(place)
         if chunks is not None:
             for kind in chunks:

@@ -1,4 +1,4 @@
-"""Reading the records of an answer: whole batches, each CRC once, in steps. Pure.
+"""The reading of a fetch's answer: whole batches, whose CRCs are checked once, in steps. Pure.
 
 at  field                 type
  0  BaseOffset            int64
@@ -35,8 +35,8 @@ _STEP_BYTES: Final = 256 * 1024
 class Fault(NamedTuple):
     """The reason why the first batch of an answer cannot be handed out.
 
-    CORRUPT_MESSAGE, or UNSUPPORTED_FOR_MESSAGE_FORMAT for one of magic 0 or 1. `next_offset` (exclusive) is where the
-    log continues, as far as that is visible.
+    The error is CORRUPT_MESSAGE, or UNSUPPORTED_FOR_MESSAGE_FORMAT for magic 0 and 1. The fault ends at `next_offset`
+    (exclusive), as far as the answer shows it.
     """
 
     error: ErrorCode
@@ -46,15 +46,15 @@ class Fault(NamedTuple):
 
 
 class EpochStart(NamedTuple):
-    """A leader epoch, and the base offset of its first known batch."""
+    """A leader epoch, and the base offset of its first batch in an answer."""
 
     epoch: int
     offset: int
 
 
 class Answered(NamedTuple):
-    """The records of an answer: a chunk, nothing (no whole batch), or a fault. `epochs` are the leader epochs
-    of its batches, ascending with their offsets.
+    """The content of an answer: a chunk, a fault, or neither if it has no whole batch. `epochs` are the leader epochs
+    of its batches, in ascending order of offsets.
     """
 
     chunk: Chunk | None = None
@@ -63,16 +63,19 @@ class Answered(NamedTuple):
 
 
 class Transactions(NamedTuple):
-    """The transactions of an answer. `decided`: it was asked for committed records, and names aborted ones."""
+    """The transactions of an answer. `decided`: the answer was requested with READ_COMMITTED, so it names aborted
+    ones.
+    """
 
     decided: bool
     aborted: Iterable[AbortedRow]
 
 
 async def chunk_of(records: bytes | memoryview, offset: int, transactions: Transactions, breathe: Breathe) -> Answered:
-    """Return the answer to a fetch at `offset`. A batch that is cut off at the end is dropped.
+    """Return the content of the answer to a fetch at `offset`. An incomplete batch at the end is dropped.
 
-    Damage behind sound batches is left out, too: a fetch at its offset finds it as the first one.
+    If sound batches precede a damaged one, only they are returned: a later fetch at its offset has the damaged one
+    first.
     """
     batches: list[BatchSpan] = []
     epochs: list[EpochStart] = []
@@ -114,7 +117,9 @@ async def chunk_of(records: bytes | memoryview, offset: int, transactions: Trans
 
 
 def chunk_at(base_offset: int, batch: bytes | memoryview) -> Chunk:
-    """Return a producer's batch as a log has it there, once a broker has checked it. Its leader epoch is not known."""
+    """Return a producer's batch as it is in the log at `base_offset`, after a broker has accepted it. Its leader epoch
+    is unknown.
+    """
     records = bytearray(batch)
     stamp(records, base_offset, _NO_EPOCH)
     _, _, _, _, _, attributes, last_delta, producer_id = _SPAN.unpack_from(records)
@@ -123,9 +128,10 @@ def chunk_at(base_offset: int, batch: bytes | memoryview) -> Chunk:
 
 
 def _base_at(view: memoryview, at: int, due: int) -> int:
-    """Return the base offset of the batch at `at`; `due` + 1 if it is not visible, or cannot be behind `due`.
+    """Return the base offset of the batch at `at`, or `due` + 1 if the base offset is not in the answer or is not above
+    `due`.
 
-    A damaged header is not asked how many records the batch has: sound ones behind it would be passed over.
+    The record count of a damaged header is not used, because it could make sound batches behind it be skipped.
     """
     if at + _PREFIX.size <= len(view):
         base_offset, _, magic = _PREFIX.unpack_from(view, at)

@@ -1,4 +1,6 @@
-"""Questions about the ends of partitions: ListOffsets and OffsetForLeaderEpoch, many partitions in one request."""
+"""Requests for the ends of partitions' logs: ListOffsets and OffsetForLeaderEpoch, with many partitions in one
+request.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,17 @@ from shareq.protocol.primitives import Message
 EARLIEST: Final = -2
 LATEST: Final = -1
 MOST_PARTITIONS: Final = 500
-"""The most partitions of one request."""
+"""The most partitions in one request."""
 LEAST_VERSION: Final = 2
-"""The version from which on ListOffsets takes an isolation level, and OffsetForLeaderEpoch's answers name the epoch."""
+"""The first version in which ListOffsets has an isolation level, and answers of OffsetForLeaderEpoch have the epoch."""
 CONSUMER: Final = -1
-"""The replica id of who is no replica."""
+"""The replica id of a client that is no replica."""
 
 
 class Offset(NamedTuple):
-    """An offset that was asked for by time, the record's timestamp and leader epoch. -1: there is none."""
+    """The answer to ListOffsets: an offset, the timestamp of its record, and its leader epoch; -1 for a missing
+    value.
+    """
 
     error: ErrorCode
     offset: int = -1
@@ -46,7 +50,9 @@ class Offset(NamedTuple):
 
 
 class EpochEnd(NamedTuple):
-    """The newest leader epoch that is not above the one asked for, and where it ends (exclusive). -1: not known."""
+    """The highest leader epoch that is not above the requested one, and the offset where it ends (exclusive). -1:
+    unknown.
+    """
 
     error: ErrorCode
     epoch: int = -1
@@ -54,14 +60,14 @@ class EpochEnd(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """A partition by name, as both requests name it."""
+    """A partition by topic name, as both requests have it."""
 
     topic: str
     partition: int
 
 
 class _Kind(NamedTuple):
-    """The common part of the rows of one ListOffsets."""
+    """The fields that all rows of one ListOffsets share."""
 
     node: int
     timestamp: int
@@ -72,14 +78,14 @@ A = TypeVar("A", Offset, EpochEnd)
 
 
 class _Asked(Generic[A]):
-    """Questions that wait for the end of the tick, by partition."""
+    """The questions that wait for the end of the tick, by partition."""
 
     def __init__(self) -> None:
         self.rows: dict[Partition, tuple[PartitionLeader, int, Pending[A]]] = {}
 
 
 class EndQuestions:
-    """Requests to leaders about partitions. Those of one tick are sent together.
+    """The requests for ends of logs to leaders. Those of one tick are sent together.
 
     Nothing is retried: an error is returned as it is, a lost answer as REQUEST_TIMED_OUT.
     """
@@ -94,14 +100,16 @@ class EndQuestions:
     def offset_at(
         self, at: Partition, leader: PartitionLeader, timestamp: int, isolation: IsolationLevel
     ) -> Pending[Offset]:
-        """Ask for the first record with that timestamp or a later one, or for EARLIEST or LATEST. With READ_COMMITTED
-        the last stable offset is the end.
+        """Ask for the first record with this timestamp or a later one, or for EARLIEST or LATEST. With READ_COMMITTED,
+        LATEST is the last stable offset.
         """
         asked = self._offsets.setdefault(_Kind(leader.node, timestamp, isolation), _Asked())
         return self._add(asked, at, leader, 0)
 
     def epoch_end(self, at: Partition, leader: PartitionLeader, epoch: int) -> Pending[EpochEnd]:
-        """Ask where a leader epoch ended. The leader's own ends with its log, whatever of that may be read yet."""
+        """Ask where a leader epoch ended. The leader's own epoch ends with its log, even if the last records cannot be
+        read yet.
+        """
         asked = self._epochs.setdefault((leader.node, epoch == leader.epoch), _Asked())
         return self._add(asked, at, leader, epoch)
 
@@ -184,12 +192,13 @@ def _epochs_in(answer: Message) -> Iterator[tuple[Partition, EpochEnd]]:
 
 
 def common_end(anchor: Anchor, epochs: Mapping[int, int], known: EpochEnd, log_end: EpochEnd) -> int:
-    """Return the end (exclusive) of the common part of a leader's log and the known one: the known end if nothing is
-    missing. `known` is its answer for the anchor's epoch, `log_end` that for its own; `epochs` has the first known
-    offset of each leader epoch.
+    """Return the end (exclusive) of the part that a leader's log has in common with the known one; if nothing is
+    missing, the end of the leader's log. `known` is the leader's answer for the anchor's epoch, `log_end` its answer
+    for its own epoch; `epochs` has the first known offset of each leader epoch.
 
-    An answer for an older epoch means that the leader never had the anchor's: the logs part where that epoch ends for
-    the leader, or where a newer one begins here. Nothing is said by an answer without an offset. (KIP-101, KIP-320.)
+    An answer for an older epoch than the anchor's means that the leader never had the anchor's epoch: the logs differ
+    from where the older epoch ends at the leader, or a newer one begins here. An answer without an offset proves
+    nothing. (KIP-101, KIP-320.)
     """
     if known.end_offset < 0:
         return log_end.end_offset

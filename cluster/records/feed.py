@@ -1,8 +1,8 @@
 """The records of all partitions that this node reads: sources by topic and partition, fetched into one cache.
 
-A source is opened when it is first asked for. Its broker is asked for the log's ends; from then on its tail is polled,
-and records that readers lack are fetched. For a batch that came by way of this node, the leader's answer is enough for
-readers at the log's end. When another broker leads a partition, or the same one in another leader epoch,
+A source is opened when it is first needed. Its broker is asked for the log's ends; from then on its tail is polled, and
+records that readers lack are fetched. A batch that was produced through this node can be read at the log's end as soon
+as the leader has answered. When another broker leads a partition, or the same one in another leader epoch,
 OffsetForLeaderEpoch shows whether the log was cut before more is read; if it was, everything known about it is dropped.
 """
 
@@ -34,11 +34,13 @@ logger = logging.getLogger(__name__)
 
 CHUNK_BYTES: Final = 1024 * 1024
 CHUNKS_IN_BUDGET: Final = 16
-"""A chunk is at most one part of so many of the budget."""
+"""The least number of chunks that the budget has room for, which limits the size of a chunk."""
 MOST_TRIES: Final = 100
-"""Before who asks for ends, or for an offset by time, is answered that there is no leader: after 5 s at least."""
+"""The number of attempts to get ends, or an offset by time, before NOT_LEADER_OR_FOLLOWER is returned: after 5 s at
+least.
+"""
 ENDS_MS: Final = 1_000
-"""The pause between two questions for the ends of partitions that are not polled at their tails."""
+"""The pause between two requests for the ends of partitions whose tails are not polled."""
 
 SourceListener = Callable[[PartitionRecords], None]
 
@@ -46,8 +48,8 @@ SourceListener = Callable[[PartitionRecords], None]
 class RecordFeed:
     """`HeardSources` and `FetchedLogs` of a node; see the module's docstring.
 
-    `topics` knows the existing topics, `led_epoch` the take-over since which this node leads a partition. `begin`
-    starts its background work. Listeners are called on the loop, after a source shows the change.
+    `topics` knows the existing topics, `led_epoch` returns the epoch since which this node leads a partition. `begin`
+    starts coroutines. Listeners are called on the loop, after a source shows the change.
     """
 
     def __init__(
@@ -95,11 +97,11 @@ class RecordFeed:
 
     @property
     def believes_absence(self) -> bool:
-        """Return False: what is missing here may be in the cluster."""
+        """False: a partition that is missing here may exist in the cluster."""
         return False
 
     def get(self, topic: str, partition: int) -> PartitionRecords:
-        """Return the source of a partition that exists. KeyError for a topic that is not known."""
+        """Return the source of an existing partition. Raises KeyError for a topic that is not known."""
         image = self._topics.topic(topic)
         if image is None:
             raise KeyError(topic)
@@ -114,23 +116,23 @@ class RecordFeed:
         return source
 
     def sources(self) -> list[PartitionRecords]:
-        """Return those that are open."""
+        """Return all open sources."""
         return list(self._sources.values())
 
     def add_listener(self, on_high_watermark: SourceListener) -> None:
-        """Call back after a source's high watermark moved, or what was NOT_HERE_YET can be read."""
+        """Call back after a source's high watermark has moved, or after records can be read that were NOT_HERE_YET."""
         self._on_high_watermark.append(on_high_watermark)
 
     def add_log_start_listener(self, on_log_start: SourceListener) -> None:
-        """Call back after a log's start offset moved."""
+        """Call back after a log start offset has moved."""
         self._on_log_start.append(on_log_start)
 
     def add_truncation_listener(self, on_truncated: SourceListener) -> None:
-        """Call back when a log was cut: records read from its high watermark on no longer exist."""
+        """Call back after a log was truncated: records read from its high watermark on no longer exist."""
         self._on_truncation.append(on_truncated)
 
     def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Drop the topics' sources: they can no longer be read."""
+        """Close the sources of deleted topics: reads get UNKNOWN_TOPIC_OR_PARTITION."""
         topic_ids = {topic.topic_id for topic in topics}
         for place in [place for place in self._sources if place.topic_id in topic_ids]:
             source = self._sources.pop(place)
@@ -142,7 +144,7 @@ class RecordFeed:
             self.arrived(source)
 
     def begins_at(self, topic: str, partition: int, offset: int) -> None:
-        """Take over where a log begins, as its broker answered when records were deleted."""
+        """Set the log start offset that a broker has answered to DeleteRecords."""
         image = self._topics.topic(topic)
         source = None if image is None else self._sources.get(Place(image.topic_id, partition))
         if source is not None and source.has_ends:
@@ -153,9 +155,10 @@ class RecordFeed:
     def committed(
         self, topic: str | bytes, partition: int, node: int, base_offset: int, batch: bytes | memoryview
     ) -> None:
-        """Show a batch of no transaction to readers at the log's end, as soon as `node` answers that it is committed.
+        """Show a batch without transaction to readers at the log's end, as soon as `node` has answered that it is
+        committed.
 
-        The pending poll will bring it, too: a hop later.
+        The pending poll brings it a little later, too.
         """
         image = self._topics.topic(topic) if isinstance(topic, str) else self._topics.topic_by_id(topic)
         source = None if image is None else self._sources.get(Place(image.topic_id, partition))
@@ -166,7 +169,7 @@ class RecordFeed:
             self.arrived(source)
 
     def close(self) -> None:
-        """Fetch no more. What is under way is ended by the link."""
+        """Stop fetching. Requests under way end with the link."""
         self._is_closed = True
         for node in self._tails:
             self._behind[node].wake()
@@ -176,7 +179,7 @@ class RecordFeed:
     # -- what sources want
 
     def want(self, source: PartitionRecords, offset: int) -> None:
-        """Fetch the records at `offset`, unless the pending poll brings them."""
+        """Have the records at `offset` fetched, unless the pending poll brings them."""
         leader = source.leader
         if leader is not None and not self._tails[leader.node].brings(source, offset):
             self._behind[leader.node].want(source, offset)
@@ -187,27 +190,29 @@ class RecordFeed:
             self._tails[source.leader.node].wanted(source)
 
     def ends(self, source: PartitionRecords) -> Pending[Ends | ErrorCode]:
-        """Ask for the ends of a log until they are known, or it takes too long: NOT_LEADER_OR_FOLLOWER then."""
+        """Return the ends of a log, or NOT_LEADER_OR_FOLLOWER if they are not known in time."""
         return self._begin(self._current_ends(source))
 
     def offset_for_timestamp(self, source: PartitionRecords, timestamp_ms: int) -> Pending[Found | ErrorCode | None]:
-        """Ask for the first record with that timestamp or a later one; errors as above."""
+        """Return the first record with this timestamp or a later one, None if there is none, or an error as `ends`
+        does.
+        """
         return self._begin(self._found(source, timestamp_ms))
 
     # -- what fetches bring
 
     def arrived(self, source: PartitionRecords) -> None:
-        """Announce that records can be read now."""
+        """Notify the listeners that more records can be read."""
         for listener in self._on_high_watermark:
             listener(source)
 
     def log_start_moved(self, source: PartitionRecords) -> None:
-        """Announce a log start that moved."""
+        """Notify the listeners that a log start offset has moved."""
         for listener in self._on_log_start:
             listener(source)
 
     def out_of_range(self, source: PartitionRecords, offset: int) -> None:
-        """Find out where the log begins and ends, and whether it was cut, unless that is being found out."""
+        """Find out where the log begins and ends, and whether it was truncated, unless this is under way already."""
         if source.place not in self._finding:
             self._finding.add(source.place)
             self._begin(self._find_ends_once(source, offset))
@@ -236,7 +241,7 @@ class RecordFeed:
         self._tails[leader.node].add(source)
 
     def _leave(self, source: PartitionRecords) -> list[int]:
-        """Take a source from its former leader; return the wanted offsets."""
+        """Detach a source from its former leader; return the offsets that readers want."""
         if source.leader is None:
             return []
         self._tails[source.leader.node].remove(source)
@@ -272,7 +277,7 @@ class RecordFeed:
         self.arrived(source)
 
     async def _ask_ends(self, source: PartitionRecords) -> LogEnds | None:
-        """Return the ends of a log; None if one of them cannot be had now."""
+        """Return the ends of a log; None if one of them is not available now."""
         generation = source.generation
         start = self._offset_at(source, EARLIEST)
         end = self._offset_at(source, LATEST)
@@ -320,7 +325,7 @@ class RecordFeed:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     async def _validate(self, source: PartitionRecords, leader: PartitionLeader) -> None:
-        """Find out whether the leader has the whole known log; forget the log if not."""
+        """Find out whether the leader has the whole known log; if it has not, drop everything known about the log."""
         while source.leader == leader and not self._is_closed:
             common = await self._common_end(source, leader)
             if source.leader != leader:
@@ -336,8 +341,8 @@ class RecordFeed:
                 return
 
     async def _common_end(self, source: PartitionRecords, leader: PartitionLeader) -> int | None:
-        """Return the end (exclusive) of the part of a leader's log that equals the one known here; the high watermark
-        or more if nothing is missing. None if it is unknown now.
+        """Return the end (exclusive) of the part that a leader's log has in common with the known one: at least the
+        high watermark if nothing is missing. None if it is unknown now.
         """
         anchor = source.anchor
         if anchor.epoch < 0 or leader.epoch < 0:
@@ -373,8 +378,8 @@ class RecordFeed:
             self._finding.discard(source.place)
 
     async def _find_ends(self, source: PartitionRecords, offset: int) -> None:
-        """Ask for the ends after an answer that there is nothing at `offset`. The log may have been cut since its
-        leader changed last; then that is found first.
+        """Ask for the ends after an answer that there is no record at `offset`. If they show that the log was truncated
+        under the same leader, it is validated first.
         """
         generation, leader = source.generation, source.leader
         ends = await self._ask_ends(source)

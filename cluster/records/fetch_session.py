@@ -1,4 +1,4 @@
-"""A fetch session as its client keeps it (KIP-227): after the first request, only what has changed is sent. Pure.
+"""A fetch session as its client keeps it (KIP-227): after the first request, only changed partitions are sent. Pure.
 
 epoch 0, id 0      a new session, all partitions         epoch 0, id n      the same, in the place of session n
 epoch 1, 2, ...    what was added, changed, forgotten    a broker without room for a session answers id 0
@@ -18,7 +18,7 @@ NO_SESSION_EPOCH: Final = -1
 
 
 class FetchRow(NamedTuple):
-    """A partition of a fetch, by name and by id: the version decides which of them is sent."""
+    """A partition of a fetch, by name and by id; the version decides which of them is sent."""
 
     topic: str
     place: Place
@@ -28,7 +28,7 @@ class FetchRow(NamedTuple):
 
 
 class FetchLimits(NamedTuple):
-    """The other fields of a fetch."""
+    """The other fields of a fetch: its longest wait, its most bytes, and its isolation level."""
 
     max_wait_ms: int
     max_bytes: int
@@ -36,7 +36,7 @@ class FetchLimits(NamedTuple):
 
 
 class FetchSession:
-    """One session with one broker. After `request`, either `answered` or `reset`."""
+    """One session with one broker. After each `request`, either `answered` or `reset` has to be called."""
 
     __slots__ = ("_epoch", "_id", "_sent")
 
@@ -46,7 +46,7 @@ class FetchSession:
         self._sent: dict[Place, FetchRow] = {}
 
     def request(self, rows: Iterable[FetchRow], limits: FetchLimits) -> FetchRequest:
-        """Return the request for these partitions, and no others."""
+        """Return the request that makes the session fetch exactly these partitions."""
         wanted = {row.place: row for row in rows}
         before = self._sent if self._epoch else {}
         changed = [row for place, row in wanted.items() if before.get(place) != row]
@@ -58,7 +58,7 @@ class FetchSession:
         return request
 
     def answered(self, error: ErrorCode, session_id: int) -> None:
-        """Apply the session state in an answer."""
+        """Advance the session by the error code and session id of an answer."""
         if error is ErrorCode.NONE:
             self._id = session_id
             self._epoch = self._epoch % MOST_EPOCHS + 1 if session_id else 0
@@ -66,13 +66,15 @@ class FetchSession:
             self.reset(keeps_id=error is not ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
 
     def reset(self, *, keeps_id: bool = True) -> None:
-        """Begin again with the next request; replacing the session, if the broker may still have it."""
+        """Begin a new session with the next request. With `keeps_id`, the broker may still have the old one and
+        replaces it.
+        """
         self._epoch = 0
         self._id = self._id if keeps_id else 0
 
 
 def fetch_of(rows: Iterable[FetchRow], limits: FetchLimits) -> FetchRequest:
-    """Return a fetch without a session, of these partitions in order."""
+    """Return a fetch without a session, with these partitions in order."""
     topics: dict[bytes, FetchTopic] = {}
     for row in rows:
         topic = topics.get(row.place.topic_id)

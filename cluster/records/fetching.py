@@ -1,4 +1,4 @@
-"""The common part of both ways of fetching: how partitions are asked for, and how answers are taken in."""
+"""The common part of both ways of fetching: the rows of requests, and the handling of answers."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from shareq.protocol.primitives import ZERO_UUID
 logger = logging.getLogger(__name__)
 
 HOLD_MS: Final = 50
-"""The pause of a partition after an error, and when it had nothing where it should have."""
+"""The pause of a partition after an error, or after an empty answer where records were expected."""
 LONGEST_HOLD_MS: Final = 1_000
-"""The longest pause of a broker that cannot be reached."""
+"""The longest pause before an unreachable broker is tried again."""
 LEAST_VERSION: Final = 7
 """The first version of Fetch with sessions."""
 
 STALE_TO_FETCH: Final = STALE | {ErrorCode.OFFSET_NOT_AVAILABLE}
-"""Those of a Fetch."""
+"""The errors of Fetch that show that facts about a topic and its leaders may be out of date."""
 
 
 class Asked(NamedTuple):
-    """A requested partition: the offset, and the source's generation then."""
+    """A partition in a request: the offset, and the source's generation at that time."""
 
     source: PartitionRecords
     offset: int
@@ -43,11 +43,11 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, source: PartitionRecords, offset: int) -> Asked:
-        """Return the request for an offset of the source in its present generation."""
+        """Return a request for an offset of the source, in its current generation."""
         return cls(source, offset, source.generation)
 
     def is_current(self) -> bool:
-        """Return whether an answer may still be taken in."""
+        """Return True if the answer may still be used: the source's generation has not changed since."""
         return self.source.generation == self.generation
 
     def row(self) -> FetchRow:
@@ -58,20 +58,20 @@ class Asked(NamedTuple):
 
 
 class Heard(Protocol):
-    """Hears what became of sources."""
+    """The listener for changes of sources."""
 
     def arrived(self, source: PartitionRecords) -> None:
-        """Something can be read, or refused, that could not before."""
+        """Note that a read may now return records, or an error, that it could not return before."""
 
     def log_start_moved(self, source: PartitionRecords) -> None:
-        """Take note that the log start of the source moved."""
+        """Note that the log start offset of the source has moved."""
 
     def out_of_range(self, source: PartitionRecords, offset: int) -> None:
-        """Note that the cluster's log has no record at `offset`, and will not get one as it is."""
+        """Note that the cluster's log has no record at `offset`."""
 
 
 class Fetching(NamedTuple):
-    """The parts that fetches of a node use. `room` is set when there may be room in the cache again."""
+    """The parts of a node that fetches use. `room` is set when the cache may have room again."""
 
     env: Environment
     link: Link
@@ -82,17 +82,17 @@ class Fetching(NamedTuple):
     is_closed: Callable[[], bool]
 
     def hold(self, source: PartitionRecords, ms: int = HOLD_MS) -> None:
-        """Leave a partition alone for a while."""
+        """Ask for no records of a partition for `ms` milliseconds."""
         source.held_until_ms = max(source.held_until_ms, self.env.clock.now_ms() + ms)
 
     def release(self, granted: int) -> None:
-        """Give back room of the cache."""
+        """Give reserved room back to the cache."""
         self.cache.release(granted)
         self.room.set()
 
 
 def rows_of(answer: FetchResponse, asked: Mapping[Place, Asked]) -> Iterator[tuple[Asked, PartitionData]]:
-    """Yield the rows of partitions that were asked for, by ids or by names as they come."""
+    """Yield the answer's rows for requested partitions, whether it names topics by id or by name."""
     names = {(one.source.topic, place.partition): one for place, one in asked.items()}
     for topic in answer.responses:
         for row in topic.partitions:
@@ -105,7 +105,7 @@ def rows_of(answer: FetchResponse, asked: Mapping[Place, Asked]) -> Iterator[tup
 
 
 class Outcome(Enum):
-    """The outcome of a partition that was asked for."""
+    """The outcomes of a requested partition."""
 
     CAME = "a chunk, or why there will be none"
     EMPTY = "nothing, and no error either"
@@ -115,7 +115,7 @@ class Outcome(Enum):
 async def take_in(
     fetching: Fetching, rows: Iterable[tuple[Asked, PartitionData]], isolation: IsolationLevel
 ) -> list[tuple[Asked, Outcome]]:
-    """Put the answer into the cache and announce it, one partition after the other."""
+    """Put an answer's records into the cache and notify listeners, one partition after the other."""
     outcomes: list[tuple[Asked, Outcome]] = []
     for asked, row in rows:
         outcome = Outcome.FAILED
@@ -170,7 +170,9 @@ def _failed(fetching: Fetching, asked: Asked, row: PartitionData) -> Outcome:
 async def after_failure(
     fetching: Fetching, node: int, failure: LinkFailure, asked: Sequence[Asked], tries: int
 ) -> None:
-    """Ask who leads now, and wait a while, the longer the more tries have failed; not when the node closes."""
+    """Ask who leads the partitions now, then wait: the longer, the more tries have failed. Return at once if the node
+    closes.
+    """
     if fetching.is_closed():
         return
     if failure.failure is Failure.UNSUPPORTED:

@@ -1,4 +1,4 @@
-"""A way for loops to wait until there may be something to do."""
+"""A signal by which coroutines wait until there may be work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from shareq.broker.foundation.pending import Pending
 
 
 class Signal:
-    """Wakes waiting coroutines, in a later tick: never inside the call that sets it. Without any, nothing happens."""
+    """The wait of coroutines for a `set`. They continue in a later tick, never inside the call of `set`. A `set`
+    without waiting coroutines is lost.
+    """
 
     __slots__ = ("_clock", "_is_set", "_waiting")
 
@@ -25,7 +27,7 @@ class Signal:
         return self._waiting
 
     def set(self) -> None:
-        """Wake all that wait now."""
+        """Wake all coroutines that wait now."""
         if self._waiting is not None and not self._is_set:
             self._is_set = True
             self._clock.call_soon(self._wake)

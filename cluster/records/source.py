@@ -1,9 +1,9 @@
-"""The records of one partition as this node's readers see them: cached ones, and NOT_HERE_YET for the others.
+"""The records of one partition as this node's readers see them: those in the cache, and NOT_HERE_YET for all others.
 
     log start ....... [chunk] ....... [chunk][chunk] high watermark
                          ^ a slow reader        ^ the foremost reader        ^ where the tail is polled
 
-A reader that is in the second half of its chunk has the next one fetched. Ahead of the foremost reader, new records are
+When a reader is in the second half of its chunk, the next one is fetched. Ahead of the foremost reader, new records are
 fetched at the tail until half a chunk of them waits.
 """
 
@@ -27,15 +27,17 @@ from shareq.cluster.records.chunks import EpochStart, Fault
 from shareq.protocol.errors import ErrorCode
 
 MOST_EPOCHS: Final = 100
-"""The most leader epochs whose first known offsets are remembered, the newest ones."""
+"""The most leader epochs, the newest ones, whose first known offsets are remembered."""
 JOINED_BYTES: Final = 64 * 1024
-"""A read that has less by the end of a chunk goes on in the next one. Joining copies, so large reads do not."""
+"""A read that has fewer bytes at the end of a chunk continues in the next one. Joining chunks copies them, so large
+reads do not.
+"""
 
 _last_offset = attrgetter("last_offset")
 
 
 class LogEnds(NamedTuple):
-    """The ends of a log. Exclusive, but for the start."""
+    """The ends of a log: its first offset, and two exclusive ends."""
 
     log_start_offset: int
     high_watermark: int
@@ -43,8 +45,8 @@ class LogEnds(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """The furthest place of a log with a known leader epoch: the batch before `offset`, or, unless `is_record`, the
-    newest one when the log ended there. A leader whose log contains it has all earlier records, too.
+    """The last place of a log whose leader epoch is known: the batch before `offset`; or, unless `is_record`, the
+    newest epoch when the log ended at `offset`. A leader whose log has this place has all earlier records, too.
     """
 
     epoch: int
@@ -56,23 +58,23 @@ NO_ANCHOR: Final = Anchor(-1, 0, is_record=False)
 
 
 class Wants(Protocol):
-    """Fetches for sources, and asks their brokers."""
+    """The port by which sources have records fetched and ask for ends."""
 
     def want(self, source: PartitionRecords, offset: int) -> None:
-        """Note that a reader needs the records at `offset`, or will soon."""
+        """Have the records at `offset` fetched: a reader needs them, or will soon."""
 
     def tail_wanted(self, source: PartitionRecords) -> None:
-        """Let the source be polled at its tail again."""
+        """Have the source polled at its tail again."""
 
     def ends(self, source: PartitionRecords) -> Pending[Ends | ErrorCode]:
-        """Ask for the ends of its log, and give them to the source."""
+        """Ask for the ends of the source's log, set them at the source, and return them."""
 
     def offset_for_timestamp(self, source: PartitionRecords, timestamp_ms: int) -> Pending[Found | ErrorCode | None]:
         """Ask for the first record with that timestamp or a later one."""
 
 
 class _Ahead(NamedTuple):
-    """A chunk that was fetched at the tail. Once a reader is at `middle` it is not ahead any more."""
+    """A chunk that was fetched at the tail. It counts as ahead until a reader reaches `middle`."""
 
     middle: int
     cost: int
@@ -81,10 +83,10 @@ class _Ahead(NamedTuple):
 class PartitionRecords:
     """`RecordSource` and `FetchedLog` of one partition.
 
-    `led_epoch` returns the take-over since which this node leads it.
+    `led_epoch` returns the epoch since which this node leads the partition.
 
-    Its brokers' side is `RecordFeed`'s, which hands in ends and chunks. `generation` grows whenever answers to earlier
-    requests must be ignored. `chunk_bytes`: how much is requested at a time.
+    `RecordFeed` asks the brokers and hands in ends and chunks. `generation` grows whenever answers to earlier requests
+    must be ignored. `chunk_bytes`: how much is requested at a time.
     """
 
     __slots__ = (
@@ -169,8 +171,8 @@ class PartitionRecords:
     def read(
         self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None, min_one_batch: bool = True
     ) -> ReadResult | ErrorCode | NotHereYet:
-        """See `RecordSource.read` and `FetchedLog.read`. With `upto` at or below the last stable offset it may be a
-        reader of committed records, so only decided chunks serve it.
+        """See `RecordSource.read` and `FetchedLog.read`. If `upto` is not above the last stable offset, the reader may
+        want committed records, so only decided chunks serve it.
         """
         if self.refusal:
             return self.refusal
@@ -200,7 +202,9 @@ class PartitionRecords:
         return None
 
     def available_bytes(self, offset: int, upto: int) -> int:
-        """See `RecordSource.available_bytes`. What is not here counts as a chunk: a read has it fetched."""
+        """See `RecordSource.available_bytes`. Missing records count as one chunk, because a read has that much
+        fetched.
+        """
         decided, total = upto <= self.last_stable_offset, 0
         while offset < upto:
             if not self._cache.has(self.place, offset, decided=decided):
@@ -218,7 +222,7 @@ class PartitionRecords:
         return total
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
-        """Return True: a read ends with its chunk, but the rest is soon to come."""
+        """Return True: a read ends with its chunk, but the rest follows soon."""
         return True
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
@@ -235,7 +239,7 @@ class PartitionRecords:
 
     @property
     def wants_tail(self) -> bool:
-        """Return True if its tail should be polled: little lies ahead of the foremost reader."""
+        """True if the tail should be polled, because less than half a chunk lies ahead of the foremost reader."""
         return (
             self.has_ends
             and not self.refusal
@@ -245,11 +249,13 @@ class PartitionRecords:
         )
 
     def lacks(self, offset: int) -> bool:
-        """Return True if the cached records may not be enough for some reader at `offset`."""
+        """Return True if the cache may not have enough for every reader at `offset`."""
         return not self._cache.has(self.place, offset, decided=offset < self.last_stable_offset)
 
     def set_ends(self, ends: LogEnds) -> bool:
-        """Set the log's ends as the cluster reports them, which only grow; return True if one has moved."""
+        """Set the log's ends that the cluster has reported; lower values are ignored. Return True if an end has
+        moved.
+        """
         before = (self.log_start_offset, self.high_watermark, self.last_stable_offset, self.has_ends)
         self.log_start_offset = max(self.log_start_offset, ends.log_start_offset)
         self.high_watermark = max(self.high_watermark, ends.high_watermark, self.log_start_offset)
@@ -268,14 +274,14 @@ class PartitionRecords:
         return before != (self.log_start_offset, self.high_watermark, self.last_stable_offset, True)
 
     def is_read_at_end(self, offset: int) -> bool:
-        """Return whether the log ends at `offset`, and a reader has everything before it."""
+        """Return True if the log ends at `offset`, and a reader has read everything before it."""
         at_end = offset == self.high_watermark == self.foremost
         return at_end and self.has_ends and not self.is_validating and not self.refusal
 
     def put_at_end(self, chunk: Chunk) -> None:
         """Keep a committed chunk that begins at the high watermark, before the poll brings it with its leader epoch.
 
-        Where the last stable offset is the high watermark, no transaction is open.
+        If the last stable offset is the high watermark, no transaction is open, and both move.
         """
         self._cache.put(self.place, chunk)
         end = self._shown_upto = chunk.next_offset
@@ -283,7 +289,7 @@ class PartitionRecords:
         self.set_ends(LogEnds(self.log_start_offset, end, end if is_stable else self.last_stable_offset))
 
     def put(self, chunk: Chunk, epochs: Sequence[EpochStart]) -> bool:
-        """Keep a received chunk, with the leader epochs of its batches; return True if readers may not have it yet."""
+        """Keep a received chunk, with the leader epochs of its batches; return True if it may be new to readers."""
         is_new = self._cache.put(self.place, chunk) or chunk.next_offset > self._shown_upto
         for epoch, offset in epochs:
             self.epochs[epoch] = min(offset, self.epochs.get(epoch, offset))
@@ -303,12 +309,12 @@ class PartitionRecords:
         return is_new
 
     def set_anchor(self, epoch: int, offset: int) -> None:
-        """Note in which leader epoch the log ended there."""
+        """Note the leader epoch in which the log ended at `offset`."""
         if offset > self.anchor.offset:
             self.anchor = Anchor(epoch, offset, is_record=False)
 
     def note_fault(self, fault: Fault) -> None:
-        """Remember the offsets that cannot be handed out."""
+        """Remember the damaged offsets, or the error with which the whole partition is refused."""
         if fault.error is ErrorCode.CORRUPT_MESSAGE:
             self._damaged = fault
             if self.tail_offset == fault.first_offset:
@@ -322,8 +328,8 @@ class PartitionRecords:
             self._beyond = offset if self._beyond is None else min(offset, self._beyond)
 
     def cut(self, end_offset: int) -> None:
-        """Forget everything: the log was cut there, and may have other records from there on. Ends are to be asked for
-        again.
+        """Drop everything known, because the log was truncated at `end_offset` and may have other records from there
+        on. The ends have to be asked for again.
         """
         self._cache.forget(self.place)
         self._ahead.clear()
@@ -343,7 +349,9 @@ class PartitionRecords:
     def _taken(
         self, chunk: Chunk, offset: int, max_bytes: int, upto: int, stop: int, *, min_one_batch: bool
     ) -> ReadResult:
-        """Whole batches from the one with `offset`, to the end of its chunk and, while that is little, of the next."""
+        """Return whole batches from the one with `offset` to the end of its chunk; if these are few bytes, also of the
+        next chunks.
+        """
         spans, first, end = chunk.batches, *_slice_of(chunk, offset, max_bytes, upto, stop)
         if first == end:
             if not min_one_batch or first == len(spans) or spans[first].last_offset >= upto:
@@ -386,15 +394,15 @@ def _end(span: BatchSpan) -> int:
 
 
 def _middle(chunk: Chunk) -> int:
-    """Return the offset of the batch in the middle of its bytes; behind a single one, the offset of its last record."""
+    """Return the base offset of the batch in the middle of the chunk's bytes; for the first batch, its last offset."""
     batches = chunk.batches
     index = bisect_left(batches, len(chunk.records) // 2, key=_end)
     return batches[index].base_offset if index else batches[0].last_offset
 
 
 def _slice_of(chunk: Chunk, offset: int, max_bytes: int, upto: int, stop: int) -> tuple[int, int]:
-    """Return the batches from the one with `offset`, below `upto`, up to the one that holds the last offset before
-    `stop`.
+    """Return the indices (the second exclusive) of the batches to read: from the one with `offset`, below `upto`,
+    within `max_bytes`, and at most up to the one that holds the last offset before `stop`.
     """
     spans = chunk.batches
     first = bisect_left(spans, offset, key=_last_offset)

@@ -1,11 +1,11 @@
 """Long polls at the tails of the partitions that a broker leads: one incremental session, one request at a time.
 
-A partition takes part while little lies ahead of its foremost reader. Records are asked for as uncommitted ones: that
-alone brings every new record, and the markers of transactions.
+A partition is polled while less than half a chunk lies ahead of its foremost reader. Polls are READ_UNCOMMITTED,
+because only these bring every new record, and the markers of transactions.
 
-    in the poll that is under way      it hears of news at once
-    not in it, but wants to be         the other connection looks now and then, until the poll is back
-    readers are behind                 it is not polled; only its ends are asked for now and then
+    in the poll that is under way      its new records come at once
+    not in it, but wants to be         the connection of `behind.py` asks every LEFT_OUT_MS, until the poll is back
+    readers are behind                 it is not polled; only its ends are asked for every ENDS_MS
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from shareq.protocol.generated.fetch import FetchResponse
 POLL_MS: Final = 500
 """The time for which a broker may hold a poll."""
 LEFT_OUT_MS: Final = 50
-"""The pause between two looks at a partition that is not in the poll under way."""
+"""The pause between two fetches of a partition that is not in the poll under way."""
 TICKS_TO_POLL: Final = 2
-"""The ticks from an answer with records to the next poll: readers who waited are answered before, and what they have
-acknowledged meanwhile is on its way to the state log.
+"""The ticks from an answer with records to the next poll. In them, waiting readers are answered, and their
+acknowledgements reach the state log.
 """
 TAILS_SHARE: Final = 4
-"""All tails together reserve at most one part of so many of the budget."""
+"""All tails together reserve at most this fraction of the budget: one part in TAILS_SHARE."""
 
 
 class TailFetches:
@@ -60,7 +60,7 @@ class TailFetches:
         self._signal: Final = Signal(fetching.env.clock)
         self._timer = Timer(fetching.env.clock)
         self.share = 1
-        """Return the number of tails."""
+        """The number of brokers with tails, which divide the budget of all tails."""
 
     def add(self, source: PartitionRecords) -> None:
         """Poll a source from now on."""
@@ -73,7 +73,9 @@ class TailFetches:
         self._left_out.pop(source, None)
 
     def wanted(self, source: PartitionRecords) -> None:
-        """Poll it with the next request. If one is under way without it, look for news in another way."""
+        """Poll the source with the next request. If a poll is under way without it, have the other connection fetch it
+        meanwhile.
+        """
         if source not in self._sources:
             return
         self._signal.set()
@@ -83,12 +85,12 @@ class TailFetches:
                 self._look()
 
     def brings(self, source: PartitionRecords, offset: int) -> bool:
-        """Return True if the pending poll brings the records at `offset`."""
+        """Return True if the poll under way asks for the records at `offset`."""
         asked = None if self._polled is None else self._polled.get(source.place)
         return asked is not None and asked.is_current() and asked.offset == offset
 
     def wake(self) -> None:
-        """Look again: something has changed."""
+        """Check again what to poll, because something has changed."""
         self._signal.set()
 
     async def run(self) -> None:
@@ -124,7 +126,7 @@ class TailFetches:
                     await next_tick(fetching.env.clock)
 
     def _asked(self) -> dict[Place, Asked]:
-        """Return the requests of the next poll. Partitions that are left alone for a while are not in it."""
+        """Return the partitions of the next poll, without those that are on hold."""
         now_ms = self._fetching.env.clock.now_ms()
         asked: dict[Place, Asked] = {}
         wakes_ms: int | None = None
@@ -162,7 +164,7 @@ class TailFetches:
         return answer
 
     def _look(self) -> None:
-        """Let the other connection poll the partitions that the pending poll leaves out."""
+        """Have the other connection fetch the partitions that are not in the poll under way."""
         for source in self._left_out:
             if source.wants_tail:
                 self._behind.want(source, source.tail_offset)

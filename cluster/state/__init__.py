@@ -1,1 +1,1 @@
-"""The state of share partitions and groups as records of topics of the node's cluster."""
+"""The states of share partitions and groups, stored as records in topics of the node's cluster."""

@@ -1,18 +1,19 @@
 """`__shareq_config`: the nodes' common configuration: properties of groups, users, rights and quotas.
 
-write ---> Produce, acks=all ---> the log ---> read by every node, in its order ---> the state, and news of it
+write ---> Produce, acks=all ---> the log ---> read by every node, in order ---> the state, and calls of listeners
 
-A topic of one partition that is compacted; any node writes, a row's last record counts. A node's own changes are
-applied when they are read back, like all others: so no two nodes see them in different orders. A batch is applied as a
-whole.
+The topic is compacted and has one partition. Any node writes to it; the last record of a row counts. A node applies its
+own changes when it reads them back, like all others, so all nodes see changes in the same order. A batch is applied as
+a whole.
 
 *After a failed read the node reads the log from its beginning*, and compares the result with the state: the partition's
-new leader may have lost the end of the old leader's log, which nothing in a log shows. The whole read is in one leader
-epoch, never an older one than before, because a deposed broker may not know that it is. If the log ends before records
-that were read already, those are lost; otherwise the state is not shown until it contains all of them.
+new leader may have lost the end of the old leader's log, and the log itself does not show that. The whole read is done
+in one leader epoch, never an older one than before, because a deposed broker may not know that it was deposed. If the
+log ends before records that were read earlier, these are lost; otherwise the new state replaces the old one only when
+it contains all of them.
 
-*A write is answered when it was read back*, recognised by a mark, a header of its first record. Batches refused by
-brokers that do not lead the partition are sent again for a while. A batch that may have been appended is not sent
+*A write is answered when it was read back*. It is recognised by its mark, a header of its first record. Batches refused
+by brokers that do not lead the partition are sent again for a while. A batch that may have been appended is not sent
 again, because it might end up behind a later change of its client. If it is not read back in time, it is answered as
 timed out.
 
@@ -52,23 +53,25 @@ CONFIG_TOPIC: Final = "__shareq_config"
 MESSAGE_BYTES: Final = 1 << 20
 
 MOST_STATE_BYTES: Final = 32 << 20
-"""Keys and values that are kept. A record that would make it more is passed over, and not written."""
+"""The most bytes of keys and values in the state. A record that would exceed them is not written, and ignored if it is
+read.
+"""
 MOST_BATCH_BYTES: Final = 8 << 20
-"""A batch with more, once it is decompressed, is passed over, as is one with more records than the next number."""
+"""The most decompressed bytes of a batch. A larger one is skipped, as is one with more than MOST_RECORDS records."""
 MOST_RECORDS: Final = 20_000
 MOST_WAITING_BYTES: Final = 8 << 20
-"""Bytes of changes that are on their way to the log."""
+"""The most bytes of changes that wait to be read back."""
 NOTIFIED_TOGETHER: Final = 1_000
-"""Changes that one call names, where a read came to another state."""
+"""The most changes in one call of a listener, when a read of the whole log has led to another state."""
 
 WAIT_MS: Final = 5_000
-"""The time that a fetch waits at the end of the log."""
+"""The longest wait of a fetch at the end of the log."""
 PAUSE_MS: Final = 100
-"""Between two tries."""
+"""The pause between two tries."""
 WRITE_MS: Final = 15_000
-"""The time in which a change is read back, or its writer is not answered with success."""
+"""The time in which a change has to be read back; after it, the writer gets REQUEST_TIMED_OUT."""
 PATIENCE_MS: Final = 30_000
-"""The time in which the log is to be read at a start."""
+"""The time in which the log has to be read when the node starts."""
 _SECRET_BYTES: Final = 32
 _MARK: Final = "write"
 
@@ -84,13 +87,13 @@ _SENT_AGAIN: Final = frozenset(
         ErrorCode.NOT_ENOUGH_REPLICAS,
     }
 )
-"""Errors after which a broker appends nothing any more. One that was deposed meanwhile may have: then it is there
-twice, as if its client had sent it twice.
+"""The errors after which a batch is sent again, because the broker does not append it. One that was deposed meanwhile
+may have appended it: it is then in the log twice, as if the client had sent it twice.
 """
 
 
 def wanted_config_topic(replication_factor: int, min_insync_replicas: int) -> WantedTopic:
-    """Return the topic as it should be."""
+    """Return the settings that the topic should have."""
     return WantedTopic(
         CONFIG_TOPIC,
         partitions=1,
@@ -102,7 +105,7 @@ def wanted_config_topic(replication_factor: int, min_insync_replicas: int) -> Wa
 
 
 class _Row(NamedTuple):
-    """A change as in its record: its key, and the size of both key and value, 0 for a removed one."""
+    """A change as its record has it: its key, and the bytes of key and value together, 0 for a removal."""
 
     key: bytes
     size: int
@@ -110,7 +113,7 @@ class _Row(NamedTuple):
 
 
 class _Image:
-    """The state of the log, read from its start up to some place."""
+    """The state according to the log from its start up to the offset `at`."""
 
     __slots__ = ("_sizes", "at", "marks", "secret", "size", "state")
 
@@ -118,14 +121,14 @@ class _Image:
         self.at = at
         """The offset of the next batch."""
         self.marks: set[bytes] = set()
-        """Those of the writes under way that are in it."""
+        """The marks of pending writes whose batches the image has."""
         self.state = MetaState()
         self.secret: bytes | None = None
         self.size = 0
         self._sizes: dict[bytes, int] = {}
 
     def apply(self, rows: Sequence[_Row]) -> bool:
-        """Apply a batch, if there is room for it."""
+        """Apply a batch if there is room for it; return False if there is not."""
         sizes = {row.key: row.size for row in rows}
         size = self.size + sum(sizes.values()) - sum(self._sizes.get(key, 0) for key in sizes)
         if size > max(MOST_STATE_BYTES, self.size):
@@ -145,7 +148,7 @@ class _Image:
 
 
 class _Written:
-    """A write that has not been answered. `is_sent`: it will not be sent again."""
+    """A write that has not been answered. `is_sent`: the batch is, or may be, in the log, and is not sent again."""
 
     __slots__ = ("answer", "is_sent", "size")
 
@@ -156,7 +159,7 @@ class _Written:
 
 
 class ConfigLog:
-    """The log, as one node reads and writes it: `KeptByNodes`. `begin` drives what it does by itself."""
+    """`KeptByNodes`: the log, as one node reads and writes it. `begin` starts coroutines."""
 
     def __init__(self, env: Environment, link: Link, topic: StateTopic, begin: Begin) -> None:
         self._env: Final = env
@@ -187,19 +190,20 @@ class ConfigLog:
 
     @property
     def secret(self) -> bytes:
-        """Random bytes that all nodes know. RuntimeError before the log is open."""
+        """Random bytes that all nodes know. Raises RuntimeError before the log is open."""
         if self._secret is None:
             raise RuntimeError(f"{self._slot.name} is not open")
         return self._secret
 
     def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
-        """Call back with changes of any node, when `state` shows them."""
+        """Call `listener` with changes of any node after `state` shows them."""
         self._listeners.append(listener)
 
     def write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
-        """Have all changes kept, or none. Arrives when `state` shows them. REQUEST_TIMED_OUT: the outcome is unknown;
-        KAFKA_STORAGE_ERROR: the cluster refuses; POLICY_VIOLATION: there is no room. ValueError for changes that are no
-        part of the nodes' common configuration.
+        """Write all changes, or none. Completes when `state` shows them, or with an error: REQUEST_TIMED_OUT if the
+        outcome is unknown, KAFKA_STORAGE_ERROR if the cluster refuses, POLICY_VIOLATION if there is no room.
+
+        Raises ValueError for changes that nodes do not keep together.
         """
         if not all(map(is_kept, changes)):
             raise ValueError(f"{self._slot.name}: a change that nodes do not keep together")
@@ -208,7 +212,7 @@ class ConfigLog:
     # -- start and stop
 
     async def open(self, patience_ms: int = PATIENCE_MS) -> str | None:
-        """Read the log to its end, and follow it from now on; return why it could not be read."""
+        """Read the log to its end and follow it from then on. Return None, or why the log could not be read."""
         clock = self._env.clock
         give_up_ms = clock.now_ms() + patience_ms
         self._begin(self._follow())
@@ -225,7 +229,7 @@ class ConfigLog:
         return None
 
     def close(self) -> None:
-        """Read no more, and answer all that wait."""
+        """Stop reading, and complete all waiting writes with REQUEST_TIMED_OUT."""
         self._is_closed = True
         for mark in list(self._written):
             self._end(mark, ErrorCode.REQUEST_TIMED_OUT, "the node stops")
@@ -233,7 +237,7 @@ class ConfigLog:
     # -- reading
 
     async def _follow(self) -> None:
-        """Read from the start and go on, again and again, until the log is closed."""
+        """Read the log from its start, and again from its start after each error, until the log is closed."""
         while not self._is_closed:
             problem = await self._read_on()
             if self._is_closed:
@@ -244,7 +248,7 @@ class ConfigLog:
             await sleep(self._env.clock, PAUSE_MS)
 
     async def _read_on(self) -> str:
-        """Read from the start to the end, and continue there; return the error that stops it."""
+        """Read from the start to the end, then follow the log; return the error that ends it."""
         image = await self._read_all()
         if isinstance(image, Refused):
             return image.text
@@ -262,7 +266,7 @@ class ConfigLog:
         return f"{self._slot.name}: closed"
 
     async def _read_all(self) -> _Image | Refused:
-        """Read the current log, including all records read before, unless those are lost."""
+        """Read the whole log up to its end, which includes all records read before unless these are lost."""
         end = await self._find_end()
         if isinstance(end, Refused):
             return end
@@ -284,7 +288,9 @@ class ConfigLog:
         return image
 
     async def _find_leader(self) -> Refused | None:
-        """Ask who leads the log, every other time each broker in its turn: one that was deposed may not know it."""
+        """Ask who leads the log: any broker, and every other time each broker in turn, since a deposed leader may not
+        know its successor.
+        """
         nodes = sorted(self._link.brokers)
         self._turn += 1
         before = self._slot.leader, self._slot.leader_epoch
@@ -298,7 +304,9 @@ class ConfigLog:
         return None
 
     async def _look_for_leader(self) -> None:
-        """Look for a newer leader beside a fetch that waits; the next one is refused where there is one."""
+        """Look for a newer leader while a fetch waits. If there is one, the next fetch is refused, and the log is read
+        again.
+        """
         if not self._is_looking:
             self._is_looking = True
             try:
@@ -307,7 +315,9 @@ class ConfigLog:
                 self._is_looking = False
 
     async def _find_end(self) -> int | Refused:
-        """Find the leader, and return the least end of the log: 0 if it has lost the end of the records read."""
+        """Find the leader. Return the offset that the read has to reach at least, or 0 if the leader has lost records
+        read before.
+        """
         refused = await self._find_leader()
         if refused is not None:
             return refused
@@ -320,7 +330,7 @@ class ConfigLog:
         return 0 if probed.error is ErrorCode.OFFSET_OUT_OF_RANGE else probed
 
     async def _take_over(self, image: _Image) -> None:
-        """Replace the known state by the one read."""
+        """Replace the state by the one just read, and notify listeners of the differences."""
         before, self._image = self._image.state, image
         self._is_open = True
         self._secret = self._secret or image.secret
@@ -332,7 +342,7 @@ class ConfigLog:
     async def _take_in(
         self, image: _Image, fetched: Fetched | Refused, applied: Callable[[Sequence[_Row]], None]
     ) -> Refused | None:
-        """Apply what was fetched to an image, batch by batch; return why it could not be."""
+        """Apply the fetched batches to an image, one by one. Return None, or why they could not be applied."""
         if isinstance(fetched, Refused):
             return fetched
         if not fetched.records:
@@ -364,7 +374,7 @@ class ConfigLog:
         )
 
     async def _rows(self, header: BatchHeader, batch: memoryview | None) -> tuple[bytes, list[_Row]]:
-        """Return the mark of a batch, and its changes; None if it is damaged."""
+        """Return the mark of a batch and its changes. `batch` is None if it is damaged."""
         records: Sequence[Record] = ()
         if batch is None:
             self._skip(header.base_offset, "damaged")
@@ -397,7 +407,7 @@ class ConfigLog:
     # -- news
 
     def _show(self, rows: Sequence[_Row]) -> None:
-        """Notify of a batch that was applied to the state, and answer its writer."""
+        """Notify listeners of a batch that was applied to the state, and complete its write."""
         self._secret = self._secret or self._image.secret
         changes = [row.change for row in rows if not isinstance(row.change, OwnSecret)]
         if changes:
@@ -411,7 +421,7 @@ class ConfigLog:
     # -- writing
 
     def _write(self, changes: Sequence[Change], *, once: bool = False) -> Pending[ApiError]:
-        """Store changes; `once`: send them once."""
+        """Write changes; with `once`, send the batch only once."""
         clock = self._env.clock
         mark = self._env.random_uuid()
         records = [record_of(change) for change in changes]
@@ -458,7 +468,7 @@ class ConfigLog:
         self._settle()
 
     def _settle(self) -> None:
-        """Answer what was read back."""
+        """Complete the writes that were read back."""
         for mark in [each for each in self._image.marks if each in self._written and self._written[each].is_sent]:
             self._end(mark, ErrorCode.NONE)
 
@@ -473,5 +483,5 @@ class ConfigLog:
 
 
 def _mark_of(records: Sequence[Record]) -> bytes:
-    """Return the mark of a batch; empty for one written by another program."""
+    """Return the mark of a batch; empty for one that another program has written."""
     return next((bytes(value or b"") for key, value in records[0].headers if key == _MARK), b"") if records else b""

@@ -1,4 +1,4 @@
-"""The metadata that nodes share, as records of `__shareq_config`: each sets or removes one row of a table.
+"""The metadata that nodes share, as records of `__shareq_config`. Each record sets or removes one row of a table.
 
     key    a JSON list: the table, then the key of a row in it
     value  a JSON object: "format": 1, and the rest of the row; null: the row is removed
@@ -33,7 +33,7 @@ _MOST_ITERATIONS: Final = 2**31 - 1
 
 
 class OwnSecret(NamedTuple):
-    """A secret that a node offers to all others. `number` is of this offer alone."""
+    """A secret that a node offers to all others. `number` makes the record's key unique."""
 
     number: str
     secret: bytes
@@ -43,14 +43,14 @@ Change: TypeAlias = MetaChange | OwnSecret
 
 
 class _Table(NamedTuple):
-    """A change that makes a row, one that removes it, and the columns of its key."""
+    """The kinds of changes that set and remove a row of one table."""
 
     put: ChangeKind
     drop: ChangeKind
 
     @property
     def rest(self) -> list[str]:
-        """The columns that do not name a row."""
+        """The columns that are not part of a row's key."""
         return [column for column in self.put.columns if column not in self.drop.columns]
 
 
@@ -61,12 +61,12 @@ _TABLES: Final[Mapping[str, _Table]] = {
 
 
 def is_kept(change: MetaChange) -> bool:
-    """Return True if a change belongs to the nodes' common configuration, and is valid."""
+    """Return True if a change is valid and of a kind that nodes keep together."""
     return isinstance(change, (PutConfig, PutAcl, DropAcl, PutScram, PutQuota)) and _problem(change) is None
 
 
 def record_of(change: Change) -> RecordData:
-    """Return the record that says it. Equal rows have equal keys."""
+    """Return the record of a change. Changes of one row have equal keys."""
     if isinstance(change, OwnSecret):
         return RecordData(_json([_SECRETS, change.number]), _json({"format": FORMAT, "secret": change.secret.hex()}))
     kind = kind_of(change)
@@ -79,7 +79,7 @@ def record_of(change: Change) -> RecordData:
 
 
 def read(key: bytes | None, value: bytes | None) -> Change | str | None:
-    """Return the change in a record, or its fault; None for a change of a later release."""
+    """Return the change in a record, a text that names its fault, or None for a change of a later release."""
     try:
         names = json.loads(key or b"")
         row = None if value is None else json.loads(value)
@@ -122,7 +122,7 @@ def _secret(names: list[Any], row: Mapping[str, Any] | None) -> OwnSecret | str 
 
 
 def _problem(change: MetaChange) -> str | None:
-    """Return why a change makes no sense."""
+    """Return why a change is invalid; None if it is valid."""
     match change:
         case PutConfig(resource, key, _):
             return None if resource.kind in _KINDS and resource.name and key else f"{resource} has no property {key!r}"
@@ -144,7 +144,7 @@ def _problem(change: MetaChange) -> str | None:
 
 
 def differences(before: MetaState, after: MetaState) -> Iterator[MetaChange]:
-    """Yield the changes that make one state of the other. Removed rights come before added ones."""
+    """Yield the changes that turn `before` into `after`. Removed access control entries come before added ones."""
     for resource in {**before.configs, **after.configs}:
         old, new = before.configs.get(resource, {}), after.configs.get(resource, {})
         for name in {**old, **new}:
@@ -174,7 +174,7 @@ def _text(value: Value) -> str | int:
 
 
 def _value(table: str, column: str, found: object) -> Value | None:
-    """Return a value of a column's type; None if it is missing, or of another type."""
+    """Return a value if it has its column's type; None if it is missing, or of another type."""
     wanted = TABLES[table][column]
     if wanted is bytes:
         return _bytes(found)
@@ -194,7 +194,7 @@ def _bytes(found: object) -> bytes | None:
 
 
 def _is_text(found: str) -> bool:
-    """Return whether it can be sent: JSON may have halves of characters."""
+    """Return True if the text can be encoded: JSON may have lone surrogates."""
     try:
         found.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,5 @@
-"""Rule (a): which batches of a slot's log count. All who read a slot agree, whatever zombies have written into it.
+"""Rule (a) decides which batches of a slot's log count. All readers of a slot agree on them, whatever zombies have
+written.
 
 A batch counts if its producer id and epoch are those of the last take-over record before it.
 
@@ -13,7 +14,7 @@ are its own. The records of owners, each alone in a batch without compression:
 Later versions may add fields behind these. A take-over record has a unique key, because compaction must never remove
 one: its owner's records would no longer count. An alive record is only a sign of life, so its key is always the same.
 
-*Generation*: how often the slot was taken over. An owner cannot know the number before it has read the slot, so -1
+The *generation* counts the take-overs of the slot. An owner cannot know the number before it has read the slot, so -1
 stands for the last one plus one. A record with a number continues that generation: its owner has a new producer id, or
 wants the log to begin with this record. It counts only while that generation is the last one, or if the log has none
 before it: a zombie's delayed record must not return the slot to the zombie.
@@ -30,10 +31,10 @@ from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, decode_records
 
 NEXT_GENERATION: Final = -1
-"""One more than that of the take-over record before."""
+"""The generation in a record that stands for one more than that of the take-over record before it."""
 
 MOST_BYTES: Final = 256
-"""A larger batch is none of an owner's record."""
+"""The most bytes of an owner's own record as a batch; a larger batch has none."""
 
 _VERSION: Final = 0
 _TAKE_OVER, _ALIVE = 0, 1
@@ -45,14 +46,14 @@ _ALIVE_VALUE: Final = bytes((_VERSION,))
 
 
 class Producer(NamedTuple):
-    """The producer by which the batches of an owner are known. No two owners of a slot have the same one."""
+    """The producer id and epoch that identify the batches of an owner. No two owners of a slot have the same."""
 
     producer_id: int
     epoch: int
 
 
 class Owner(NamedTuple):
-    """An owner as its take-over record names it, and where that record is."""
+    """An owner as its take-over record names it, and the offset of that record."""
 
     generation: int
     node_id: int
@@ -61,7 +62,7 @@ class Owner(NamedTuple):
 
 
 class Verdict(Enum):
-    """The meaning of a batch for a reader."""
+    """The meanings that a batch can have for a reader."""
 
     COUNTS = 0
     OWNERS = 1  # a record that an owner has written for owners: it counts, and no coordinator knows it
@@ -69,7 +70,7 @@ class Verdict(Enum):
 
 
 class _Silent(Enum):
-    """A record of an owner without effect: an alive record, or one of a later release."""
+    """An owner's own record without an effect: an alive record, or one of a later release."""
 
     SAYS_NOTHING = 0
 
@@ -77,14 +78,14 @@ class _Silent(Enum):
 def take_over_batch(
     producer: Producer, *, node_id: int, sequence: int, now_wall_ms: int, generation: int = NEXT_GENERATION
 ) -> bytearray:
-    """Return the take-over record of an owner as a batch."""
+    """Return a batch with an owner's take-over record."""
     key = _TAKE_OVER_KEY.pack(0x7FFF, _VERSION, _TAKE_OVER, *producer)
     value = _TAKE_OVER_VALUE.pack(_VERSION, generation, node_id, *producer)
     return _batch(key, value, producer, sequence, now_wall_ms)
 
 
 def alive_batch(producer: Producer, *, sequence: int, now_wall_ms: int) -> bytearray:
-    """Return a batch that only says that the owner has written it."""
+    """Return a batch with an alive record."""
     return _batch(_PREFIX.pack(0x7FFF, _VERSION, _ALIVE), _ALIVE_VALUE, producer, sequence, now_wall_ms)
 
 
@@ -99,9 +100,9 @@ def _batch(key: bytes, value: bytes, producer: Producer, sequence: int, now_wall
 
 
 class Counting:
-    """Rule (a) over the batches of one log, which are shown to it in their order, from the log's start on.
+    """Rule (a), applied to the batches of one log in order, from the log's start on.
 
-    `skipped` counts the batches that did not count.
+    `skipped` is the number of batches that did not count.
     """
 
     __slots__ = ("owner", "skipped")
@@ -111,7 +112,7 @@ class Counting:
         self.skipped = 0
 
     def judge(self, header: BatchHeader, batch: bytes | memoryview) -> Verdict:
-        """Return the verdict on the next batch. Its bytes must be sound."""
+        """Return the verdict on the next batch. The caller has checked its CRC."""
         verdict = self._judge(header, batch)
         if verdict is Verdict.SKIPPED:
             self.skipped += 1
@@ -146,7 +147,7 @@ class Counting:
 
 
 def _owners_record(batch: bytes | memoryview) -> Owner | _Silent | None:
-    """Return the owner in an owner's record; None for any other record."""
+    """Return the owner that a take-over record names, or `_Silent`; None if the batch is no owner's own record."""
     try:
         record = decode_records(batch, MOST_BYTES)[0]
     except (MalformedMessage, IndexError):

@@ -1,11 +1,11 @@
 """The log of a slot while this node owns it: a `CoordinatorLog` by Produce.
 
 Rule (b): an append counts if its base offset is the expected one. Any other answer, or none, ends the incarnation:
-pending appends fail, and the log is closed. Their outcome need not be known: the next owner reads the valid records
-(`rules.py`). A closed log never reopens, even if the same node takes the slot over again.
+pending appends fail, and the log is closed. Whether they were appended need not be known: the next owner reads the
+valid records (`fencing.py`). A closed log never reopens, even if the same node takes the slot over again.
 
-At most two appends are under way. Operations decided meanwhile share the next one: the runtime is asked for them when
-there is room (`before_append`). Sequences continue from batch to batch; the brokers do not order by them, but notice
+At most two appends are under way. Operations that are decided meanwhile share the next append: the coordinator is
+called when there is room (`before_append`). Sequence numbers continue from batch to batch, so that brokers detect
 duplicates.
 """
 
@@ -45,13 +45,13 @@ MOST_UNDER_WAY: Final = 2
 _NO_TIME: Final = -1
 
 Attempt = Callable[[], Callable[[], None]]
-"""Called before an append is sent; what it returns is called if the append got its expected offset, which proves that
-this node owned the slot at some time after the first call.
+"""A function that is called before an append is sent. The function that it returns is called if the append got its
+expected offset, which proves that this node owned the slot at some time after the first call.
 """
 
 
 class Owned(NamedTuple):
-    """The result of a take-over: the owner's producer, where its record is, where the log begins."""
+    """The result of a take-over: the owner's producer, the offset of its take-over record, and the log start offset."""
 
     producer: Producer
     offset: int
@@ -60,7 +60,9 @@ class Owned(NamedTuple):
 
 @dataclass(slots=True)
 class _Append:
-    """A batch on its way. `producer`: its producer, if it differs from that of the batch before."""
+    """A batch that is queued or under way. `producer` is set if the batch has another producer than the one before
+    it.
+    """
 
     batch: bytearray
     base_offset: int  # the one that is expected
@@ -71,10 +73,11 @@ class _Append:
 
 
 class SlotLog:
-    """One incarnation of a slot's owner. `over` arrives with the reason when it ends.
+    """One incarnation of a slot's owner. `over` is completed with the reason when it ends.
 
-    `now_ms` of `last_append_ms` is the clock's. The owner's own records belong to no coordinator and shift the offsets
-    of decided records that are not appended yet: a coordinator may expect lower offsets than it gets, never higher.
+    `last_append_ms` is in milliseconds of the monotonic clock. The owner's own records belong to no coordinator and
+    shift the offsets of decided records that are not appended yet: a coordinator may expect lower offsets than it gets,
+    never higher.
     """
 
     def __init__(
@@ -125,18 +128,20 @@ class SlotLog:
 
     @property
     def max_message_bytes(self) -> int:
-        """The size that a batch may have, with its header: what the cluster's topic takes."""
+        """The most bytes of a batch with its header, as the cluster's topic allows them."""
         return self._slot.topic.max_message_bytes
 
     def before_append(self, callback: Callable[[], None]) -> None:
-        """Call once when there is room for an append, or the log is over; not in this call."""
+        """Call `callback` once, in a later turn, when there is room for an append or the log is over."""
         self._ready.append(callback)
         self._ask_soon()
 
     def append(
         self, batch: Batch, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
     ) -> AppendInfo | ErrorCode:
-        """Send a batch when its turn comes; see the port. ValueError for one of a transaction, or a marker."""
+        """Queue a batch; see the port. Raises ValueError for a transactional batch, one with a producer id, or a
+        marker.
+        """
         header = read_header(batch)
         if header.producer_id != NO_PRODUCER_ID or header.is_control:
             raise ValueError(
@@ -151,9 +156,8 @@ class SlotLog:
     def read(
         self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
     ) -> Pending[ReadResult | ErrorCode]:
-        """Return the batches that count from an offset on, as they are fetched: in the order of the log, from its start
-        or from where the last call ended. About a megabyte at a time, whatever `max_bytes` is. LOG_IS_OVER when it
-        cannot be read.
+        """Return the next batches that count, about a megabyte whatever `max_bytes` is. Reads go in the order of the
+        log: `offset` is its start, or where the last call ended. LOG_IS_OVER if the log cannot be read.
         """
         if self._is_over:
             return completed(LOG_IS_OVER)
@@ -174,7 +178,7 @@ class SlotLog:
         return LOG_IS_OVER if self._is_over or isinstance(read, Refused) else read
 
     async def _mend(self) -> Refused | None:
-        """Append again what counts of keys that a zombie has written over, before anything else is appended."""
+        """Append the valid records of keys that a zombie has overwritten again, before anything else is appended."""
         records = await self._reader.overwritten(self.log_start_offset)
         if isinstance(records, Refused):
             return records
@@ -187,11 +191,11 @@ class SlotLog:
         return None
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """Return the offsets of the batch that arrived damaged, the second exclusive."""
+        """Return the offsets of the last damaged batch, the second exclusive; None if there was none."""
         return self._reader.damaged
 
     def next_header(self, offset: int) -> BatchHeader | None:
-        """Return None: a read brings the first batch whatever its size."""
+        """Return None: a read returns the first batch whatever its size."""
         return None
 
     # -- the owner's own
@@ -202,44 +206,41 @@ class SlotLog:
 
     @property
     def owner(self) -> Owner | None:
-        """This incarnation's take-over record, and with it the generation; None until the log was read so far."""
+        """This incarnation's take-over record, which has the generation; None until the log was read up to it."""
         owner = self._reader.owner
         return owner if self._reader.is_loaded else None
 
     @property
     def skipped(self) -> int:
-        """Batches that did not count."""
+        """The number of batches that did not count."""
         return self._reader.skipped
 
     @property
     def under_way(self) -> int:
-        """Appends without an answer, those among them that are not sent yet."""
+        """The number of appends without an answer, including those that are not sent yet."""
         return len(self._under_way) + len(self._queue)
 
     def say_alive(self) -> None:
-        """Append a proof of ownership without other meaning, unless a pending append will be one."""
+        """Append an alive record, unless a pending append will prove the ownership."""
         if not self._is_over and not self.under_way:
             self._put(alive_batch(self._last_producer, sequence=0, now_wall_ms=self._env.clock.wall_ms()), 1, None)
 
     def go_on_as(self, producer: Producer) -> Pending[ErrorCode]:
-        """Append a take-over record of the same generation, and all that follows, as a new producer's."""
+        """Append a take-over record of the same generation with a new producer, which all later batches have, too."""
         return self._take_over_again(producer).then(lambda answer: answer if isinstance(answer, ErrorCode) else _NONE)
 
     def mark(self) -> Pending[int | ErrorCode]:
-        """Append a take-over record of the same generation, which the log may begin with.
+        """Append a take-over record of the same generation, so that the log may begin with it. Return its offset once
+        it is written.
 
-        The record's offset, once it is written.
-
-        Not in a compacted topic: it has the key of the one before it.
+        Raises ValueError in a compacted topic, where the record would have the key of the one before it.
         """
         if self._slot.topic.compacted:
             raise ValueError(f"{self._slot.name}: two take-over records of one key in a compacted topic")
         return self._take_over_again(self._last_producer)
 
     def end(self, reason: str) -> None:
-        """Allow no more appends: the slot belongs to another node, or this one stops. What is under way is not answered
-        with success.
-        """
+        """Close the log, because the slot belongs to another node or this one stops. Appends under way fail."""
         self._end(reason)
 
     def _take_over_again(self, producer: Producer) -> Pending[int | ErrorCode]:
@@ -331,7 +332,7 @@ class SlotLog:
             self._ready.popleft()()
 
     def _end(self, reason: str) -> None:
-        """End the incarnation. Those who wait hear of it in a later turn, never inside their own call."""
+        """End the incarnation. Callbacks are called in a later turn, never inside a call of their own part."""
         if self._is_over:
             return
         self._is_over = True

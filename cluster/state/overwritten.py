@@ -1,9 +1,9 @@
-"""The harm of a zombie's records in a compacted topic, though they do not count.
+"""Keys that a zombie has overwritten in a compacted topic. Its records do not count, but they do harm.
 
 Rule (a) is for readers, but a broker's cleaner does not know it: it keeps the last record of a key, even one that no
 reader believes. If a zombie wrote a key after the owner, the owner's record is removed sooner or later, and no valid
 record of the key is left. So the next owner first writes the valid records of such keys again, before the cleaner may
-touch such young records (`min.compaction.lag.ms`). A key that was written again since needs nothing.
+touch such young records (`min.compaction.lag.ms`). A key that the owner itself has written again since is left alone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ logger = logging.getLogger(__name__)
 
 MOST_KEYS: Final = 10_000
 MOST_BYTES: Final = 64 << 20
-"""The most bytes of values. A zombie writes two batches at most before it notices what it is."""
+"""The most bytes of values. A zombie writes at most two batches before it notices that it was replaced."""
 
 
 class Overwritten:
-    """The keys of invalid records behind valid ones, in a log that is read twice: once for the keys, and once more for
-    their valid records.
+    """The keys of invalid records that follow valid ones. The log is read twice: once for the keys, and once for their
+    valid records.
     """
 
     __slots__ = ("_bytes", "_keys", "_name", "_values")
@@ -51,12 +51,12 @@ class Overwritten:
                 self._keys.add(record.key)
 
     def counted(self, batch: bytes | memoryview) -> None:
-        """Forget the keys that a batch has which counts, and lies behind."""
+        """Forget the keys of a later batch that counts."""
         if self._keys:
             self._keys.difference_update(record.key for record in _records(batch) if record.key is not None)
 
     def collect(self, batch: bytes | memoryview) -> None:
-        """Take the values of a batch that counts, when the log is read again."""
+        """Note the records of these keys in a batch that counts, when the log is read for the second time."""
         for record in _records(batch):
             key = record.key
             if key is None or key not in self._keys:
@@ -70,7 +70,7 @@ class Overwritten:
             self._values[key] = RecordData(key, record.value, record.headers)
 
     def to_write(self) -> list[RecordData]:
-        """Return the records that count of the keys, tombstones too."""
+        """Return the last valid record of each key, tombstones included."""
         return list(self._values.values())
 
 

@@ -1,10 +1,11 @@
-"""The deletion of records of a slot's log that no take-over needs any longer, so that the next one reads less.
+"""The deletion of records that no take-over needs any longer from a slot's log, so that the next take-over reads less.
 
 An owner marks the log with a take-over record of its generation, at offset R. Sooner or later each state is written as
 a whole again (its snapshot). When all states have a durable snapshot behind R, all records before R are deleted: the
 log then begins with its owner's record, as rule (a) requires.
 
-Even a zombie may do so: its own R, and all records that it read, precede its successor's take-over record.
+Even a zombie may delete these records: its own R, and all records that it read, precede its successor's take-over
+record.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ logger = logging.getLogger(__name__)
 LEAST_OFFSETS: Final = 1_000
 
 NeededFrom = Callable[[], Pending[int | None]]
-"""Asks for the lowest offset that a load still needs, by what is durable when the answer comes: what was decided before
-it was asked has been appended then. An offset that is too low does no harm. None: nothing can be said now.
+"""A function that returns the lowest offset that a load still needs. The answer comes when all operations decided
+before the call are durable. An offset that is too low does no harm. None: unknown now.
 """
 
 
 class PruningSettings(NamedTuple):
-    """`interval_ms`: between two looks (`share.coordinator.state.topic.prune.interval.ms`). A log of fewer than
-    `least_offsets` is left alone.
+    """`interval_ms`: the time between two checks (`share.coordinator.state.topic.prune.interval.ms`). A log of fewer
+    than `least_offsets` is left alone.
     """
 
     interval_ms: int = 300_000
@@ -40,9 +41,9 @@ class PruningSettings(NamedTuple):
 
 
 class Pruning:
-    """The pruning of one log; it ends with it. `deleted_to` is where it let the log begin last.
+    """The pruning of one log, until the log ends. `deleted_to` is the log start offset after the last deletion.
 
-    Where the node may not delete records, one line says so, and the log grows.
+    If the node may not delete records, a line in the log says so once, and the topic grows.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A slot read in order by rule (a), about a megabyte at a time: only the current chunk is in memory."""
+"""The reading of a slot in order, by rule (a), about a megabyte at a time: only the current chunk is in memory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
 from shareq.protocol.records.batch import MAGIC, BatchHeader, RecordData, batch_headers, crc_matches
 
 WAIT_MS: Final = 50
-"""Between two tries."""
+"""The pause between two tries."""
 PATIENCE_MS: Final = 30_000
-"""The time for which a read that brings nothing goes on: a broker that leads the slot may be replaced meanwhile."""
+"""The time after which a read without any records fails. It allows for the replacement of the slot's leader."""
 
 EMPTY: Final = ReadResult(b"", ())
 
@@ -24,7 +24,8 @@ EMPTY: Final = ReadResult(b"", ())
 class SlotReader:
     """An owner's reading of its slot: everything below its take-over record at `offset`, later its own batches.
 
-    `owner` is the last take-over record that was read, `damaged` the offsets of the last batch that could not be.
+    `owner` is the last take-over record that was read, `damaged` the offsets of the last damaged batch, the second
+    exclusive.
     """
 
     def __init__(self, env: Environment, slot: Slot, producer: Producer, offset: int) -> None:
@@ -49,16 +50,16 @@ class SlotReader:
         return self._counting.skipped
 
     def _goes_on_at(self, offset: int) -> bool:
-        """Return True if a read from there continues where the last one ended, even at the end; otherwise it begins
-        with the log.
+        """Return True if a read from `offset` continues where the last one ended; otherwise it has to begin at the
+        log's start.
         """
         return self._next >= 0 and offset in (self._given, self._next)
 
     async def read(self, start: int, offset: int, upto: int) -> ReadResult | ErrorCode | Refused:
         """Return batches that count from `offset` on, below `upto`; none at the end.
 
-        `start` is the beginning of the log: records can only be judged from there on, so a read begins there unless it
-        continues the last one. CORRUPT_MESSAGE: `damaged` is in the way, and passed over.
+        `start` is the log start offset: batches can only be judged from there on, so a read begins there unless it
+        continues the last one. CORRUPT_MESSAGE: a damaged batch, at the offsets `damaged`, was skipped.
         """
         if not self._goes_on_at(offset):
             self._counting, self._next, self._given = Counting(), start, start
@@ -76,7 +77,7 @@ class SlotReader:
         return self._at_end()
 
     def _at_end(self) -> ReadResult | Refused:
-        """Return an empty read, or refuse if this owner's take-over record was not met at its offset."""
+        """Return an empty read, or `Refused` if this owner's take-over record was not found at its offset."""
         if not self.is_loaded and self._next > self._taken_over_at:
             owner = self.owner
             if owner is None or owner[2:] != (self._producer, self._taken_over_at):
@@ -86,7 +87,7 @@ class SlotReader:
         return EMPTY
 
     async def _fetch(self, offset: int) -> Fetched | Refused:
-        """Fetch something from an offset on, in several tries if need be."""
+        """Fetch records from an offset on, in several tries if necessary."""
         clock = self._env.clock
         give_up_ms = clock.now_ms() + PATIENCE_MS
         while True:
@@ -104,7 +105,7 @@ class SlotReader:
             await sleep(clock, WAIT_MS)
 
     async def _judge(self, records: bytes, upto: int) -> list[BatchSpan] | ErrorCode | Refused:
-        """Return the valid batches, and continue behind all received ones."""
+        """Return the valid batches, and advance past all received ones."""
         spans: list[BatchSpan] = []
         view = memoryview(records)
         breathe = self._env.budget.breathe
@@ -138,7 +139,7 @@ class SlotReader:
             self._overwritten.counted(batch)
 
     async def overwritten(self, start: int) -> list[RecordData] | Refused:
-        """Return the valid records of the keys that invalid batches have overwritten, once the log is loaded."""
+        """Return the valid records of keys that invalid batches have overwritten. The log has to be loaded."""
         lost = self._overwritten
         if not lost:
             return []
@@ -157,7 +158,7 @@ class SlotReader:
                 await self._env.budget.breathe()
 
     def _pass_over(self, header: BatchHeader) -> list[BatchSpan] | ErrorCode | Refused:
-        """Have a damaged batch fetched once more; then leave it out."""
+        """Have a damaged batch fetched once more; if it is damaged again, skip it."""
         if self._suspected != header.base_offset:
             self._suspected = header.base_offset
             return []

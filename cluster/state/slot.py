@@ -1,4 +1,4 @@
-"""One slot: a partition of a state topic as the cluster has it, and the requests to the broker that leads it.
+"""One slot, a partition of a state topic in the cluster, and the requests to the broker that leads it.
 
 Answers are values: the result, or a `Refused` with the reason. Nothing is sent again here.
 """
@@ -43,22 +43,24 @@ M = TypeVar("M", bound=Message)
 ALL_REPLICAS: Final = -1
 EARLIEST: Final = -2
 TRANSACTIONAL_ID: Final = 1
-"""FindCoordinator's key type."""
+"""The key type of transactional ids in FindCoordinator."""
 SEVERAL_KEYS: Final = 4
 """The first version of FindCoordinator with a list of keys."""
 WITH_LOG_START: Final = 5
-"""The first version of Produce that answers it."""
+"""The first version of Produce whose answer has the log start offset."""
 MOST_BYTES: Final = 1 << 20
-"""Bytes of a fetch: what a reader holds of the log at a time, unless one batch is larger."""
+"""The bytes that a fetch asks for, all that a reader holds of the log at a time unless one batch is larger."""
 TRANSACTION_TIMEOUT_MS: Final = 60_000
-"""Never of use: owners begin no transaction. The cluster bounds it (`transaction.max.timeout.ms`)."""
+"""The transaction timeout in InitProducerId, which is never used, since owners begin no transaction. The cluster limits
+it (`transaction.max.timeout.ms`).
+"""
 
 
 @dataclass(slots=True)
 class StateTopic:
-    """A state topic as it was found: changed by those who look at it again.
+    """A state topic as it was found. `max_message_bytes` is lowered if the cluster refuses a batch as too large.
 
-    `compacted`: a key's last record stays, be it a zombie's.
+    `compacted`: the last record of a key is kept, even if a zombie has written it.
     """
 
     name: str
@@ -69,7 +71,9 @@ class StateTopic:
 
 
 class Refused(NamedTuple):
-    """The reason why there is no answer. `error` is the broker's, or None if `failure` says why none was heard."""
+    """The reason why there is no result. `error` is the broker's error code; None if no answer came, for which
+    `failure` has the reason.
+    """
 
     text: str
     error: ErrorCode | None = None
@@ -77,19 +81,19 @@ class Refused(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """The batch was larger than the topic's limit."""
+        """True if the batch was larger than the topic allows."""
         return self.error in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
 
 class Produced(NamedTuple):
-    """The place of a batch; `log_start_offset` is -1 if the broker does not say it."""
+    """The offset of a batch. `log_start_offset` is -1 if the broker does not report it."""
 
     base_offset: int
     log_start_offset: int
 
 
 class Fetched(NamedTuple):
-    """Batches as they came, the last one possibly cut off."""
+    """The bytes of batches as they came; the last one may be incomplete."""
 
     records: bytes
     high_watermark: int
@@ -97,8 +101,8 @@ class Fetched(NamedTuple):
 
 
 class Slot:
-    """Requests about one partition of a state topic. `leader` is the broker that was last found to lead it, and
-    `leader_epoch` since which epoch of leaders, -1 where it was not said.
+    """The requests about one partition of a state topic. `leader` is the broker that was last found to lead it, and
+    `leader_epoch` its leader epoch, -1 if it was not reported.
     """
 
     def __init__(self, link: Link, topic: StateTopic, partition: int, *, request_timeout_ms: int = 10_000) -> None:
@@ -116,7 +120,7 @@ class Slot:
     # -- by any broker
 
     def find_leader(self, node: int | None = None) -> Pending[int | Refused]:
-        """Ask a broker, or any, which one leads the slot, and use it from now on."""
+        """Ask a broker, or any, who leads the slot; later requests go to that leader."""
         wanted = MetadataRequestTopic(name=self.topic.name)
         request = MetadataRequest([wanted], allow_auto_topic_creation=False)
         return self._ask(node, request, MetadataResponse, self._found)
@@ -135,7 +139,7 @@ class Slot:
         return self._refused("Metadata", ErrorCode.LEADER_NOT_AVAILABLE)
 
     def find_transaction_coordinator(self, transactional_id: str) -> Pending[int | Refused]:
-        """Ask which broker gives producer ids to a transactional id."""
+        """Ask which broker coordinates a transactional id."""
 
         def found(answer: FindCoordinatorResponse) -> int | Refused:
             if not answer.coordinators:
@@ -147,7 +151,9 @@ class Slot:
         return self._ask(None, request, FindCoordinatorResponse, found, min_version=SEVERAL_KEYS)
 
     def init_producer_id(self, node: int | None, transactional_id: str | None) -> Pending[Producer | Refused]:
-        """Ask for a producer that nobody else has, or has any longer."""
+        """Ask for a producer id and epoch that no other producer has; with a transactional id, earlier ones are
+        fenced.
+        """
 
         def given(answer: InitProducerIdResponse) -> Producer | Refused:
             if answer.error_code:
@@ -160,7 +166,7 @@ class Slot:
     # -- by its leader
 
     def produce(self, batch: bytes | bytearray, timeout_ms: int) -> Pending[Produced | Refused]:
-        """Append a batch; it counts when all in-sync replicas have it."""
+        """Append a batch with acks=all."""
         data = PartitionProduceData(self.partition, bytes(batch))
         topic = TopicProduceData(self.topic.name, self.topic.topic_id, [data])
         request = ProduceRequest(None, ALL_REPLICAS, timeout_ms, [topic])
@@ -179,8 +185,8 @@ class Slot:
     def fetch(
         self, offset: int, max_wait_ms: int, *, purpose: Purpose = Purpose.STATE, epoch: int = -1
     ) -> Pending[Fetched | Refused]:
-        """Ask for up to `MOST_BYTES` from an offset on; a larger batch comes alone. `purpose`: its connection's, for
-        one that waits. `epoch`: the only leader epoch in which it may be answered.
+        """Fetch up to `MOST_BYTES` from an offset on; a larger first batch comes alone. `purpose` selects the
+        connection, a separate one for fetches that wait. `epoch` is the leader epoch in which the answer is wanted.
         """
         wanted = FetchPartition(self.partition, epoch, offset, partition_max_bytes=MOST_BYTES)
         request = FetchRequest(
@@ -202,7 +208,7 @@ class Slot:
         return self._refused("Fetch", ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def find_start(self) -> Pending[int | Refused]:
-        """Ask for the slot's first offset."""
+        """Ask for the slot's log start offset."""
 
         def found(answer: ListOffsetsResponse) -> int | Refused:
             for topic in answer.topics:
@@ -214,7 +220,7 @@ class Slot:
         return self._ask(self.leader, ListOffsetsRequest(-1, 0, [wanted]), ListOffsetsResponse, found, min_version=1)
 
     def delete_records(self, offset: int) -> Pending[int | Refused]:
-        """Delete all records before an offset; the answer is the new beginning of the slot."""
+        """Delete all records below an offset; return the new log start offset."""
 
         def deleted(answer: DeleteRecordsResponse) -> int | Refused:
             for topic in answer.topics:
@@ -238,7 +244,7 @@ class Slot:
         timeout_ms: int | None = None,
         purpose: Purpose = Purpose.STATE,
     ) -> Pending[T | Refused]:
-        """Send a request, over the connection for states unless said otherwise: those are handled in their order."""
+        """Send a request, by default over the connection for states, which is answered in order."""
         if node is None and kind in _BY_LEADER:
             return completed(self._refused("no broker leads it", ErrorCode.LEADER_NOT_AVAILABLE))
 
@@ -259,4 +265,4 @@ class Slot:
 
 
 _BY_LEADER: Final = frozenset({ProduceResponse, FetchResponse, ListOffsetsResponse, DeleteRecordsResponse})
-"""The answers that the slot's leader gives, and no other broker may be asked for."""
+"""The requests that only the slot's leader may answer."""

@@ -4,9 +4,9 @@
     2  the take-over record with acks=all, at offset T
     3  read up to T by rule (a) (`SlotLog.read`), then serve: the next batch must get T+1
 
-Nothing may be read before 2: records that an earlier owner writes until then still count. If no producer can be had for
-the transactional id (no right, no such coordinator, or not in time), one without an id is used: the log decides all the
-same. Each try has a new producer, so that no two tries can be confused.
+Nothing may be read before step 2: records that an earlier owner writes until then still count. If no producer is
+available for the transactional id (no right, no coordinator, or not in time), one without an id is used: the log still
+decides who the owner is. Each try has a new producer, so that no two tries can be confused.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ T = TypeVar("T")
 class TakeOverSettings(NamedTuple):
     """The settings for taking slots over. Times in milliseconds.
 
-    `transactional_ids`: the prefix of the slots' transactional ids; None: none are used. `patience_ms`: how long to
-    request a producer for such an id. `limit_ms`: the longest duration of a take-over.
+    `transactional_ids`: the prefix of the slots' transactional ids; None if none are used. `patience_ms`: the time
+    after which a producer without such an id is used instead. `limit_ms`: the longest duration of a take-over.
     """
 
     node_id: int
@@ -53,10 +53,10 @@ class TakeOver:
         self._settings = settings
 
     async def run(self, attempt: Attempt, still_wanted: Callable[[], bool]) -> SlotLog | Refused:
-        """Return the slot's log, which has not been read yet, or why it is not to be had.
+        """Return the slot's log, not read yet, or the reason why the take-over failed.
 
-        `still_wanted` is asked before each try, and again before its record: a slot that the membership has given to
-        another node by then must not be taken from it.
+        `still_wanted` is asked before each try, and again before the take-over record is written: a slot that the
+        membership has given to another node by then must not be taken from it.
         """
         give_up_ms = self._now_ms() + self._settings.limit_ms
         while True:
@@ -150,7 +150,7 @@ class TakeOver:
 
 
 def _may_change(refused: Refused) -> bool:
-    """Return whether the same request may be answered otherwise later."""
+    """Return True if the same request may succeed later."""
     if refused.error is not None:
         return is_retriable(refused.error)
     return refused.failure in (Failure.NOT_SENT, Failure.LOST)

@@ -41,24 +41,26 @@ from shareq.protocol.generated.metadata import (
 from shareq.protocol.primitives import Message
 
 WANTED_MESSAGE_BYTES: Final = 33 << 20
-"""A state of a million offsets in flight takes up to 32 MB."""
+"""The most bytes of a batch that are wanted. A state of a million offsets in flight takes up to 32 MB."""
 DEFAULT_MESSAGE_BYTES: Final = 1_048_588
-"""Apache Kafka's default, believed where nothing may be asked."""
+"""Apache Kafka's default, used if the properties of a topic may not be read."""
 COMPACTION_LAG_MS: Final = 3_600_000
-"""The least age of what is compacted: what a zombie has written over is written again before (`overwritten.py`)."""
+"""The least age of records that are compacted. Valid records that a zombie has overwritten are written again before
+that (`overwritten.py`).
+"""
 TIMEOUT_MS: Final = 30_000
 HEARD_OF_WITHIN_MS: Final = 30_000
-"""The time in which brokers hear of a topic that was made."""
+"""The time in which brokers have to learn of a created topic."""
 AGAIN_MS: Final = 100
 UNLIMITED: Final = "-1"
 TOPIC: Final = 2
-"""DescribeConfigs' resource type."""
+"""The resource type of topics in DescribeConfigs."""
 
 _REFUSES_CONFIGS: Final = frozenset({ErrorCode.INVALID_CONFIG, ErrorCode.POLICY_VIOLATION})
 
 
 class WantedTopic(NamedTuple):
-    """A state topic as it should be."""
+    """The settings that a state topic should have."""
 
     name: str
     partitions: int
@@ -68,7 +70,7 @@ class WantedTopic(NamedTuple):
     max_message_bytes: int = WANTED_MESSAGE_BYTES
 
     def configs(self) -> dict[str, str]:
-        """Return the properties that it is made with."""
+        """Return the properties that the topic is created with."""
         own = (
             {"cleanup.policy": "compact", "min.compaction.lag.ms": str(COMPACTION_LAG_MS)}
             if self.compacted
@@ -83,7 +85,9 @@ class WantedTopic(NamedTuple):
 
 @dataclass(slots=True)
 class Checked:
-    """The outcome of a check. `topic` is None where `refusals` say why it is not to be used. A later one may differ."""
+    """The outcome of a check. `topic` is None if there are `refusals`, which say why it must not be used. A later check
+    may differ.
+    """
 
     topic: StateTopic | None = None
     refusals: list[str] = field(default_factory=list)
@@ -91,7 +95,7 @@ class Checked:
 
 
 async def check_topic(env: Environment, link: Link, wanted: WantedTopic) -> Checked:
-    """Create a state topic unless it exists, and check its properties. Brokers hear of a new one somewhat later."""
+    """Create a state topic unless it exists, wait until brokers know it, and check its properties."""
     found = await _find(link, wanted)
     if found is None:
         refusal = await _create(link, wanted, wanted.configs())
@@ -121,7 +125,7 @@ async def check_topic(env: Environment, link: Link, wanted: WantedTopic) -> Chec
 
 
 async def _find(link: Link, wanted: WantedTopic) -> MetadataResponseTopic | str | None:
-    """Return the topic, why it cannot be seen, or None if there is none."""
+    """Return the topic, a text that says why it cannot be seen, or None if it does not exist."""
     asked = [MetadataRequestTopic(name=wanted.name)]
     answer = await link.send(None, MetadataRequest(asked, allow_auto_topic_creation=False), timeout_ms=TIMEOUT_MS)
     if not isinstance(answer, MetadataResponse) or not answer.topics:
@@ -135,7 +139,9 @@ async def _find(link: Link, wanted: WantedTopic) -> MetadataResponseTopic | str 
 
 
 async def _create(link: Link, wanted: WantedTopic, configs: Mapping[str, str]) -> str | None:
-    """Make the topic; return why it could not be. Where the cluster's rules are against large batches, without them."""
+    """Create the topic. Return None, or why it could not be created. If the cluster's policy forbids large batches, it
+    is created without them.
+    """
     topic = CreatableTopic(
         wanted.name,
         wanted.partitions,
@@ -158,7 +164,7 @@ async def _create(link: Link, wanted: WantedTopic, configs: Mapping[str, str]) -
 
 
 async def _configs(link: Link, name: str) -> dict[str, str] | str:
-    """Return the properties in force, or why they are not known."""
+    """Return the properties in force, or a text that says why they are unknown."""
     request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, name, None)])
     answer = await link.send(None, request, timeout_ms=TIMEOUT_MS)
     if not isinstance(answer, DescribeConfigsResponse) or not answer.results:
@@ -180,7 +186,7 @@ def _failure(name: str, what: str, answer: Message | LinkFailure) -> str:
 
 
 def _refusals(wanted: WantedTopic, configs: Mapping[str, str]) -> list[str]:
-    """Return how the topic would lose by itself what was confirmed."""
+    """Return the properties of the topic by which confirmed data would be lost without any fault."""
     at = f"topic {wanted.name}"
     policy = {each.strip() for each in configs.get("cleanup.policy", "").split(",")}
     due = "compact" if wanted.compacted else "delete"
@@ -201,7 +207,7 @@ def _refusals(wanted: WantedTopic, configs: Mapping[str, str]) -> list[str]:
 
 
 def _config_warnings(wanted: WantedTopic, configs: Mapping[str, str]) -> list[str]:
-    """Return warnings of records that can be lost with brokers, and of configs that could be better."""
+    """Return warnings of data that would be lost together with brokers, and of properties that could be better."""
     at = f"topic {wanted.name}"
     warnings = []
     if configs.get("unclean.leader.election.enable") == "true":

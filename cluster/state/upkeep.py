@@ -1,10 +1,10 @@
-"""The unprompted writes of an owner, so that the brokers go on knowing it.
+"""The records that an idle owner writes so that the brokers do not forget its producer.
 
 They forget a producer that has written nothing for a day (`producer.id.expiration.ms`): they would then accept batches
-of the epoch before it. And they forget a transactional id that has begun no transaction for a week, whatever was
+of the epoch before it. They also forget a transactional id that has begun no transaction for a week, whatever was
 written (`transactional.id.expiration.ms`): its next owner would get a producer id that fences no owner before it. So an
 owner that has been idle for an interval appends a sign of life, and continues as a new producer once a day. Neither
-decides what counts.
+affects which records count.
 
 An idle owner notices by the same record that another node has taken the slot over.
 """
@@ -22,12 +22,14 @@ from shareq.cluster.state.log import SlotLog
 from shareq.cluster.state.slot import Refused
 
 ALIVE_INTERVAL_MS: Final = 1_800_000
-"""Half of what compaction leaves alone (`topics.py`): what a zombie wrote into an idle slot is noticed before."""
+"""The time between two signs of life: half of the least age of compacted records (`topics.py`), so that a zombie's
+records in an idle slot are noticed in time.
+"""
 PRODUCER_INTERVAL_MS: Final = 86_400_000
 
 
 class Upkeep:
-    """The timer of one log; it ends with it. `new_producer` is that of the slot's `TakeOver`."""
+    """The timer of one log, until the log ends. `new_producer` is that of the slot's `TakeOver`."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Handlers of RPCs that a node forwards, or refuses: one file for each, as those of the broker."""
+"""Handlers of RPCs that a node forwards, or refuses: one file for each RPC, as in the broker."""

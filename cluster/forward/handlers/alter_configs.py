@@ -22,7 +22,7 @@ CONTEXT = ForwardContext
 
 
 async def handle(ctx: ForwardContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    """Alter what is the node's, and have the rest altered."""
+    """Alter the node's own resources, and have the cluster alter the rest."""
 
     def some(resources: list[AlterConfigsResource]) -> AlterConfigsRequest:
         return AlterConfigsRequest(resources, request.validate_only)

@@ -49,9 +49,9 @@ Element = Any  # a topic's row, of whichever RPC
 
 
 class Topics(NamedTuple):
-    """The topics of a request: the fields that have them and their rows in the answer, the right that each needs, and
-    the maker of a row that is refused. `together`: with one of them the others are not attempted. `errors_on_top`: an
-    error of all is in the answer's own field.
+    """The topics of a request. `asked` and `answered` are the fields with its topics and with their rows in the answer,
+    `right` is needed on each, and `row` makes the row of a refused topic. With `together`, one refused topic refuses
+    all. With `errors_on_top`, an error of all topics is in the answer's own field.
     """
 
     asked: str
@@ -65,7 +65,7 @@ class Topics(NamedTuple):
 class Coordinated(NamedTuple):
     """An RPC for a coordinator: the coordinator's kind, and the field with its key.
 
-    `rights` come with the fields that name what they are on.
+    `rights` are the needed rights, each with the field that names its resource.
     """
 
     kind: Kind
@@ -126,7 +126,7 @@ ROWS: Final = {
 
 
 async def handle(ctx: ForwardContext, request: Message) -> Message:
-    """Forward the request, without topics that the client may not use."""
+    """Forward the request without the topics that the client may not use."""
     row = ROWS[ApiKey(request.API_KEY)]
     for right, name in row.rights:
         if error := ctx.refusal_of(right, getattr(request, name)):
@@ -163,7 +163,7 @@ async def _forwarded(ctx: ForwardContext, row: Coordinated, request: Message) ->
 
 
 async def _may_have(ctx: ForwardContext, answer: Message) -> bool:
-    """Return whether the client may describe every topic that the answer assigns to it."""
+    """Return True if the client may describe every topic that the answer assigns to it."""
     if not isinstance(answer, ConsumerGroupHeartbeatResponse) or answer.assignment is None:
         return True
     for found in (await ctx.find({each.topic_id for each in answer.assignment.topic_partitions})).values():
@@ -174,7 +174,7 @@ async def _may_have(ctx: ForwardContext, answer: Message) -> bool:
 
 
 async def _take_refused(ctx: ForwardContext, topics: Topics, request: Message) -> list[Element]:
-    """Take topics that the client may not use out of the request; return their rows of the answer."""
+    """Remove the topics that the client may not use from the request; return their rows of the answer."""
     asked: list[Element] = getattr(request, topics.asked)
     names = await ctx.names_of(asked)
     kept: list[Element] = []
@@ -194,7 +194,7 @@ async def _take_refused(ctx: ForwardContext, topics: Topics, request: Message) -
 
 
 def _timeout_ms(request: Message) -> int | None:
-    """Return how long the answer may take: a member that joins waits for all others."""
+    """Return how long to wait for the answer: JoinGroup is answered only when all other members have joined."""
     if not isinstance(request, JoinGroupRequest):
         return None
     waits_ms = request.rebalance_timeout_ms if request.rebalance_timeout_ms >= 0 else request.session_timeout_ms

@@ -31,8 +31,8 @@ Element = Any  # what is described, of whichever RPC
 
 
 class Described(NamedTuple):
-    """An RPC, by the fields of its keys and of its rows. `entry` makes the row of a key with an error, `seen` what the
-    client may see of a row.
+    """An RPC that describes groups or transactions; `keys` and `rows` are its fields. `entry` makes the row of a key
+    with an error, `seen` removes from a row what the client may not see.
     """
 
     kind: Kind

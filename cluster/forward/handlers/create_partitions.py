@@ -23,7 +23,7 @@ _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 
 async def handle(ctx: ForwardContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    """Have the topics grow that the client may alter."""
+    """Add partitions to the topics that the client may alter."""
     errors: dict[str, ApiError] = {}
     for name, count in Counter(topic.name for topic in request.topics).items():
         errors[name] = _DUPLICATE if count > 1 else _refusal(ctx, name)
@@ -47,7 +47,7 @@ async def handle(ctx: ForwardContext, request: CreatePartitionsRequest) -> Creat
 
 
 def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitionsResponse:
-    """Return the same for every topic."""
+    """Return one error for every topic."""
     return CreatePartitionsResponse(results=[_row(topic.name, ApiError(error)) for topic in request.topics])
 
 

@@ -21,8 +21,8 @@ from shareq.protocol.generated.create_topics import CreatableTopicResult, Create
 CONTEXT = ForwardContext
 
 HEARD_OF_WITHIN_MS: Final = 10_000
-"""The most time that brokers get to hear of a topic, whose folders they create meanwhile. It is half of the client's
-timeout if that is less: the client must still get its answer.
+"""The longest wait until brokers know a new topic, for which they are still creating folders. It is at most half of the
+client's timeout, so that the client still gets its answer.
 """
 AGAIN_MS: Final = 50
 MOST_WAITED_FOR: Final = 100
@@ -32,7 +32,7 @@ _REFUSED = ApiError(CREATE_TOPIC.error, "Authorization failed.")
 
 
 async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    """Have the topics created that the client may create."""
+    """Create the topics that the client may create."""
     times = Counter(topic.name for topic in request.topics)
     may_all = ctx.sees(CREATE_CLUSTER)
     errors: dict[str, ApiError] = {}
@@ -66,7 +66,9 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
 
 
 async def _heard_of(ctx: ForwardContext, names: Sequence[str], timeout_ms: int) -> None:
-    """Wait until brokers know topics that were created, which is somewhat later than the controller; for a few only."""
+    """Wait until brokers know the topics, which they learn somewhat later than the controller. Only a few topics are
+    waited for.
+    """
     clock, topics = ctx.services.env.clock, ctx.forwarding.topics
     give_up_ms = clock.now_ms() + min(timeout_ms // 2, HEARD_OF_WITHIN_MS)
     if len(names) > MOST_WAITED_FOR:
@@ -80,7 +82,7 @@ async def _heard_of(ctx: ForwardContext, names: Sequence[str], timeout_ms: int) 
 
 
 def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
-    """Return the same for every topic."""
+    """Return one error for every topic."""
     return CreateTopicsResponse(topics=[_error_row(topic.name, ApiError(error)) for topic in request.topics])
 
 

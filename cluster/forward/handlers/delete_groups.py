@@ -1,6 +1,6 @@
 """DeleteGroups, forwarded except for a node's own groups: v0-3.
 
-Behaviour: what the nodes do not have is deleted by its coordinator in the cluster.
+Behaviour: a group that the nodes do not have is deleted by its coordinator in the cluster.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _NO_LOW_WATERMARK: Final = -1
 
 
 async def handle(ctx: ForwardContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    """Have the leaders cut their logs. A partition that comes more than once has the last offset, and one row."""
+    """Have the leaders delete records. A partition that is named more than once gets the last offset, and one row."""
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         wanted = offsets.setdefault(topic.name, {})
@@ -55,7 +55,7 @@ async def handle(ctx: ForwardContext, request: DeleteRecordsRequest) -> DeleteRe
 
 
 def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:
-    """Return the same for every partition."""
+    """Return one error for every partition."""
     named: dict[str, dict[int, None]] = {}
     for topic in request.topics:
         named.setdefault(topic.name, {}).update((part.partition_index, None) for part in topic.partitions)

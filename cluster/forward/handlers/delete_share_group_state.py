@@ -1,7 +1,7 @@
 """DeleteShareGroupState, also asked for by other nodes: v0 (KIP-932).
 
-Behaviour: as at every broker, unless the request is marked as a node's: then it is refused if a later one has arrived,
-and waits for dead letters that the state owes.
+Behaviour: as at every broker. A request that carries a node's mark is refused if a later one has arrived, and waits
+until the dead letters of the state are written.
 """
 
 from __future__ import annotations

@@ -25,11 +25,11 @@ from shareq.protocol.primitives import ZERO_UUID
 CONTEXT = ForwardContext
 
 STATES_FROM = 6
-"""The version from which on topics are named one by one, and by id if the client likes."""
+"""The first version with a row for each topic, which names it by name or id."""
 
 
 async def handle(ctx: ForwardContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    """Have the topics deleted that the client may delete. Rows of those that it may not come first."""
+    """Delete the topics that the client may delete. Rows of refused topics come first."""
     ids = [state.topic_id for state in request.topics if state.name is None and state.topic_id != ZERO_UUID]
     named = await ctx.find(ids)
     may_all = ctx.sees(DELETE_CLUSTER)
@@ -61,12 +61,12 @@ async def handle(ctx: ForwardContext, request: DeleteTopicsRequest) -> DeleteTop
 
 
 def failed(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
-    """Return the same for every topic."""
+    """Return one error for every topic."""
     return DeleteTopicsResponse(responses=[_row(state, ApiError(error)) for state in _states(request)])
 
 
 def _states(request: DeleteTopicsRequest) -> Iterable[DeleteTopicState]:
-    """Return the topics to delete, in the form of v6."""
+    """Return the topics to delete in the form of v6, whichever version was sent."""
     return chain(request.topics, (DeleteTopicState(name=name) for name in request.topic_names))
 
 
@@ -77,7 +77,9 @@ def _request(ctx: ForwardContext, request: DeleteTopicsRequest, wanted: list[Del
 
 
 def _refusal(ctx: ForwardContext, name: str | None, *, may_all: bool) -> ApiError:
-    """Return why a topic is not deleted; one that is named wrongly is for the cluster to refuse."""
+    """Return the error for a topic that the client may not delete. A malformed row is left for the cluster to
+    refuse.
+    """
     if name is None:
         return NO_ERROR
     if is_hidden(name):

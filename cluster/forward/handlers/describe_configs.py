@@ -26,7 +26,7 @@ CONTEXT = ForwardContext
 async def handle(
     ctx: ForwardContext, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse | Rows[DescribeConfigsResponse]:
-    """Describe what is the node's, and ask for the rest."""
+    """Describe the node's own resources, and ask the cluster for the rest."""
 
     def some(resources: list[DescribeConfigsResource]) -> DescribeConfigsRequest:
         return DescribeConfigsRequest(resources, request.include_synonyms, request.include_documentation)

@@ -19,7 +19,7 @@ CONTEXT = ForwardContext
 
 
 async def handle(ctx: ForwardContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    """Ask the leaders of all partitions of topics that the client may read."""
+    """Ask the leaders of all partitions whose topics the client may read."""
     places: list[Place] = []
     refused: dict[str, ErrorCode] = {}
     for topic in request.topics:

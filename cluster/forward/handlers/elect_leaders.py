@@ -13,11 +13,11 @@ __all__ = ["CONTEXT", "failed", "handle"]
 
 CONTEXT = ForwardContext
 TOP_LEVEL_FROM = 1
-"""The version from which on an answer has an error of its own."""
+"""The first version whose answers have an error code for the whole request."""
 
 
 async def handle(ctx: ForwardContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
-    """Have the cluster elect leaders of its partitions, which are not a node's."""
+    """Have the cluster elect leaders among its brokers; nodes take no part."""
     if not ctx.may(ALTER_CLUSTER):
         return _refused(ctx, request, ALTER_CLUSTER.error)
     answer = await ctx.send_to_controller(request, ElectLeadersResponse, timeout_ms=request.timeout_ms)

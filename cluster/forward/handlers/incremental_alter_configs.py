@@ -22,7 +22,7 @@ CONTEXT = ForwardContext
 
 
 async def handle(ctx: ForwardContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
-    """Alter what is the node's, and have the rest altered."""
+    """Alter the node's own resources, and have the cluster alter the rest."""
 
     def some(resources: list[AlterConfigsResource]) -> IncrementalAlterConfigsRequest:
         return IncrementalAlterConfigsRequest(resources, request.validate_only)

@@ -1,6 +1,6 @@
 """InitProducerId, forwarded to any broker: v0-5, cut to the cluster's.
 
-Behaviour: as the cluster's. With a transactional id it goes to its coordinator.
+Behaviour: as the cluster's. A request with a transactional id is sent to that id's coordinator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NONE = -1
 
 
 async def handle(ctx: ForwardContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    """Have the cluster give a producer id."""
+    """Have the cluster assign a producer id."""
     transactional_id = request.transactional_id
     if transactional_id is not None:
         error = ctx.refusal_of(WRITE_TRANSACTION, transactional_id)
@@ -38,7 +38,7 @@ async def handle(ctx: ForwardContext, request: InitProducerIdRequest) -> InitPro
 
 
 def _may(ctx: ForwardContext) -> bool:
-    """Return whether the client may IDEMPOTENT_WRITE, or WRITE to any topic."""
+    """Return True if the client has IDEMPOTENT_WRITE, or WRITE on any topic."""
     authorizer, connection = ctx.services.authorizer, ctx.connection
     if authorizer is None or ctx.sees(IDEMPOTENT_WRITE):
         return True

@@ -1,7 +1,8 @@
 """InitializeShareGroupState, also asked for by other nodes: v0 (KIP-932).
 
-Behaviour: as at every broker, unless the request is marked as a node's: then it may keep an existing state
-(`forward/state_changes.py`), is refused if a later one has arrived, and waits for dead letters that an old state owes.
+Behaviour: as at every broker. A request that carries a node's mark may keep an existing state
+(`forward/state_changes.py`), is refused if a later one has arrived, and waits until the dead letters of the old state
+are written.
 """
 
 from __future__ import annotations

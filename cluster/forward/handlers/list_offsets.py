@@ -1,7 +1,7 @@
 """ListOffsets, forwarded to the leaders of the partitions: v1-11, cut to the cluster's.
 
-Behaviour: as the cluster's. Leader epochs of the request are not passed on, and answers have none, since a node's
-differ from the cluster's. A partition named twice gets one answer twice.
+Behaviour: as the cluster's. Leader epochs of requests are not passed on, and answers have none, since a node's epochs
+differ from the cluster's. A partition that is named twice gets the same answer twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_EPOCH: Final = -1
 
 
 async def handle(ctx: ForwardContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Ask the leaders of all partitions that the client may see."""
+    """Ask the leaders of all partitions whose topics the client may see."""
     times: dict[Place, int] = {}
     refused: dict[str, ErrorCode] = {}
     for topic in request.topics:

@@ -18,7 +18,7 @@ CONTEXT = ForwardContext
 
 
 async def handle(ctx: ForwardContext, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
-    """List the replicas that the cluster moves."""
+    """List the reassignments that are under way in the cluster."""
     if not ctx.may(DESCRIBE_CLUSTER):
         error = DESCRIBE_CLUSTER.error
         return ListPartitionReassignmentsResponse(error_code=error, error_message=text_of(error))

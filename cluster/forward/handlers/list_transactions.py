@@ -14,7 +14,7 @@ CONTEXT = ForwardContext
 
 
 async def handle(ctx: ForwardContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
-    """List what the brokers have."""
+    """List the transactions of all brokers, except those that another node lists."""
     response = ListTransactionsResponse()
     unknown: dict[str, None] = {}
     for answer in await ctx.ask_all(request, ListTransactionsResponse):

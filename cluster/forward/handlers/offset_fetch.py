@@ -1,6 +1,6 @@
 """OffsetFetch, forwarded to the coordinator of each group: v1-10, cut to the cluster's.
 
-Behaviour: as the cluster's. Leader epochs are left out: a node's differ, and clients compare them.
+Behaviour: as the cluster's. Leader epochs are left out: clients would compare them with a node's, which differ.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MANY_GROUPS_FROM: Final = 8
 _NO_EPOCH: Final = -1
 
 Asked: TypeAlias = OffsetFetchRequest | OffsetFetchRequestGroup
-"""A group with the topics that are asked for; earlier versions have but one, at the top."""
+"""A group with the topics that are asked for. Versions before 8 have one group, in the request's own fields."""
 Answered: TypeAlias = OffsetFetchResponse | OffsetFetchResponseGroup
 AskedTopic: TypeAlias = OffsetFetchRequestTopic | OffsetFetchRequestTopics
 AnsweredTopic: TypeAlias = OffsetFetchResponseTopic | OffsetFetchResponseTopics
@@ -52,7 +52,7 @@ async def handle(ctx: ForwardContext, request: OffsetFetchRequest) -> OffsetFetc
 
 
 async def _of_group(ctx: ForwardContext, request: OffsetFetchRequest, group: Asked) -> OffsetFetchResponse:
-    """Return the answer of one group, which is the request's only one."""
+    """Return the coordinator's answer for a request that names one group."""
     if error := ctx.refusal_of(DESCRIBE_GROUP, group.group_id):
         return failed(request, error)
     asked, refused = await _without_refused(ctx, group.topics)
@@ -76,7 +76,7 @@ async def _of_group(ctx: ForwardContext, request: OffsetFetchRequest, group: Ask
 async def _without_refused(
     ctx: ForwardContext, topics: Sequence[AskedTopic] | None
 ) -> tuple[list[AskedTopic] | None, list[AnsweredTopic]]:
-    """Return the topics that the client may describe, and rows for the others. None: all topics are asked for."""
+    """Return the topics that the client may describe, and rows for the other ones. None stands for all topics."""
     if topics is None:
         return None, []
     kept: list[AskedTopic] = []
@@ -92,7 +92,7 @@ async def _without_refused(
 
 
 async def _show(ctx: ForwardContext, answered: Answered, *, named: bool) -> None:
-    """Take leader epochs out, and topics that the client did not name and may not describe."""
+    """Remove leader epochs, and topics that the client neither named nor may describe."""
     topics: Sequence[AnsweredTopic] = answered.topics
     kept: list[AnsweredTopic] = []
     for topic, name in zip(topics, [] if named else await ctx.names_of(topics), strict=not named):

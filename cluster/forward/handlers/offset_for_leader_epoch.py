@@ -25,7 +25,7 @@ _NOT_CHECKED: Final = -1
 
 
 async def handle(ctx: ForwardContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Ask the leaders of all partitions that the client may see."""
+    """Ask the leaders of all partitions whose topics the client may see."""
     epochs: dict[Place, int] = {}
     refused: dict[str, ErrorCode] = {}
     sees_all = ctx.sees(CLUSTER_ACTION)

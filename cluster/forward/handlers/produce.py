@@ -1,10 +1,10 @@
 """Produce, forwarded by leader: v3-13, cut to the cluster's; v0-2 are advertised and not served (KAFKA-18659).
 
-Behaviour: batches of one tick go together (`forward/produce_by_leader.py`); each is answered as its leader answered it,
-without the name of another leader. A batch without an answer, which may have been appended, gets REQUEST_TIMED_OUT; a
-batch that reached no broker gets NOT_LEADER_OR_FOLLOWER. acks 0 is forwarded with acks 1, and an error closes the
-connection. Transactional batches go by themselves, in the client's version. Batches for a node's own topics are
-INVALID_TOPIC_EXCEPTION.
+Behaviour: batches of one tick are sent together (`forward/produce_by_leader.py`); each is answered as its leader
+answered it, without the name of another leader. A batch without an answer, which may have been appended, gets
+REQUEST_TIMED_OUT; a batch that reached no broker gets NOT_LEADER_OR_FOLLOWER. acks 0 is forwarded with acks 1, and an
+error closes the connection. Transactional batches are sent apart from others, in the client's version. Batches for a
+node's own topics are INVALID_TOPIC_EXCEPTION.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = ["CONTEXT", "failed", "handle"]
 
 CONTEXT = ForwardContext
 ZSTD_FROM: Final = 7
-"""The version from which on a client may send batches compressed with Zstandard."""
+"""The first version in which a client may send batches compressed with Zstandard."""
 
 
 async def handle(ctx: ForwardContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
-    """Forward every batch of the request. The answer comes when all batches have been answered."""
+    """Forward every batch of the request. The answer is complete when all batches are answered."""
     acks, forwarding = request.acks, ctx.forwarding
     names: Mapping[Topic, TopicImage | ErrorCode] = {}
     if ctx.api_version >= IDS_FROM:
@@ -68,7 +68,7 @@ async def handle(ctx: ForwardContext, request: ProduceRequest) -> ProduceRespons
 
 
 class _Transaction:
-    """The transaction of a request, which its transactional batches are sent in."""
+    """The transaction that the transactional batches of a request belong to."""
 
     def __init__(self, ctx: ForwardContext, transactional_id: str | None) -> None:
         self._ctx = ctx
@@ -76,7 +76,7 @@ class _Transaction:
         self._admitted: Transaction | ErrorCode | None = None
 
     def of(self, data: PartitionProduceData) -> Transaction | ErrorCode | None:
-        """Return the transaction of a batch, or why the client may not use it; None for a batch of none."""
+        """Return the batch's transaction, None for a batch without one, or the error if the client may not use it."""
         records = data.records
         if records is None or len(records) <= ATTRIBUTES_AT or not attributes_of(records) & TRANSACTIONAL:
             return None
@@ -91,7 +91,7 @@ class _Transaction:
 
 
 class _Answer:
-    """The answer to one request, some parts of which are still to come."""
+    """The answer to one request, while rows of it are still missing."""
 
     def __init__(self, acks: int, ctx: ForwardContext) -> None:
         self.response = ProduceResponse()
@@ -102,12 +102,12 @@ class _Answer:
         self._pending: Pending[ProduceResponse] = Pending()
 
     def expect(self, rows: list[PartitionProduceResponse], at: int) -> Callable[[PartitionProduceResponse], None]:
-        """Return a function that takes the row of one more batch and puts it into its place."""
+        """Reserve a place for the row of one more batch; return a function that puts the row there."""
         self._missing += 1
         return partial(self._came, rows, at)
 
     def end(self) -> ProduceResponse | Pending[ProduceResponse] | None:
-        """Return the response, now or later; None where none is due. Raises CloseConnection for an error then."""
+        """Return the response, now or later; None with acks 0. Raises CloseConnection for an error with acks 0."""
         self._ended = True
         if self._acks == 0:
             if any(row.error_code for topic in self.response.responses for row in topic.partition_responses):
@@ -133,7 +133,7 @@ _FAILED: Final = "a Produce request with acks=0 failed, and has no response that
 def _named(
     ctx: ForwardContext, topic: TopicProduceData, names: Mapping[Topic, TopicImage | ErrorCode], acks: int
 ) -> tuple[Topic, ErrorCode]:
-    """Return the topic as it is forwarded, by id or name, and the error of all its partitions."""
+    """Return the topic in the form in which it is forwarded, id or name, and the error that all its partitions get."""
     by_id = ctx.api_version >= IDS_FROM
     found = names[topic.topic_id] if by_id else None
     named: Topic = topic.topic_id if by_id else topic.name
@@ -148,8 +148,8 @@ def _named(
 
 
 def _unacceptable(ctx: ForwardContext, data: PartitionProduceData) -> ErrorCode:
-    """Return the error for batches that a node, or this request's version, does not accept; the cluster checks the
-    rest.
+    """Return the error for batches that nodes, or this version of the request, do not accept. The cluster checks
+    everything else.
     """
     records = data.records
     if records is None or len(records) <= ATTRIBUTES_AT:

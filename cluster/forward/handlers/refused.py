@@ -1,8 +1,8 @@
-"""RPCs of producers, if a node accepts none; markers of transactions, which brokers write; the start of a redrive,
-which needs the logs of its topics.
+"""Refused RPCs: those of producers, with `--no-proxy`; WriteTxnMarkers, because brokers write the markers; the start of
+a redrive, which reads logs of its topics that a node does not have.
 
-Behaviour: POLICY_VIOLATION, which no client tries again, for each part of the request; where a response has a place for
-a text, it says where the cluster is, and so does the log.
+Behaviour: each part of the request gets POLICY_VIOLATION, which no client retries. The error message, if the response
+has a field for it, and a line in the log name the cluster's addresses.
 """
 
 from __future__ import annotations
