@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -23,10 +24,12 @@ from shareq.ops.cli.shared.profile import client_config
 
 if TYPE_CHECKING:
     from shareq.ops.console.guard import Rules
+    from shareq.ops.console.server import Cluster
     from shareq.ops.console.views.windows import Windows
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 API_TIMEOUT_S: Final = 5.0
+_OF_PROFILES: Final = "their addresses, properties and records APIs"
 MISSING: Final = "the console needs aiohttp: pip install 'shareq[console]'"
 EPILOG: Final = """\b
 Examples:
@@ -34,6 +37,8 @@ Examples:
       The cluster at 127.0.0.1:9092, at http://127.0.0.1:8080.
   shareq console broker.example.com:9095 --config admin.properties --token-file token
       With TLS and a login. Everything it shows needs the token, for it shows what that login may see.
+  shareq console --profile work --profile test
+      Two clusters, each with the address and properties of its profile; the pages choose between them.
   shareq console --profile here --api http://127.0.0.1:9465 --api-token-file operator
       With the windows: which member has which record. Only a broker of shareq knows.
 
@@ -54,7 +59,13 @@ Exit codes: 0 stopped by a signal, 2 wrong options, or aiohttp is missing, 3 the
 @click.option("--token-file", metavar="FILE", help="Has the token that changes need; without it nothing is changed.")
 @click.option("--config", "config_file", metavar="FILE", help="Properties of a Kafka client: TLS, SASL.")
 @click.option("--property", "properties", metavar="KEY=VALUE", multiple=True, help="One of them. Repeatable.")
-@click.option("--profile", metavar="NAME", help="Of ~/.config/shareq/config.toml [SHAREQ_PROFILE].")
+@click.option(
+    "--profile",
+    "profiles",
+    metavar="NAME",
+    multiple=True,
+    help="Of ~/.config/shareq/config.toml [SHAREQ_PROFILE]. Several show a cluster each.",
+)
 @api_options
 @click.option("--of-broker", type=int, hidden=True, help="A listening socket's number: of `shareq serve --console`.")
 def command(
@@ -63,44 +74,72 @@ def command(
     token_file: str | None,
     config_file: str | None,
     properties: tuple[str, ...],
-    profile: str | None,
+    profiles: tuple[str, ...],
     api: str | None,
     api_token_file: str | None,
     of_broker: int | None,
 ) -> None:
-    """Serve a web console of a cluster: shareq, or any of Apache Kafka.
+    """Serve a web console of a cluster, or of several: shareq, or any of Apache Kafka.
 
     Prints its address once it listens. It stops with Ctrl-C.
     """
     if find_spec("aiohttp") is None:
         exit_with(USAGE, MISSING)
-    from shareq.ops.console.server import Wish, run
-    from shareq.ops.console.views.windows import Windows
+    from shareq.ops.console.server import Cluster, Wish, run
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s console: %(message)s")
-    private = False
+    private, clusters = False, dict[str, Cluster]()
     if of_broker is not None:
         config, windows, token, private = _from_broker(bootstrap, config_file)
+        clusters["this broker"] = Cluster(config, windows)
         bound = socket.socket(fileno=of_broker)
     else:
-        config = client_config(bootstrap, config_file, profile, properties, 30.0)
-        try:
-            windows = Windows(records_api(Session(config, False, profile), api, api_token_file))
-        except ConfigError as error:
-            exit_with(USAGE, f"--api {error}")
+        if len(profiles) > 1:
+            if bootstrap or config_file or properties or api or api_token_file:
+                exit_with(USAGE, f"console: several profiles: give {_OF_PROFILES} in them, not as options")
+            clusters = {name: _cluster(None, None, (), name, None, None, _home()) for name in profiles}
+        else:
+            profile = profiles[0] if profiles else None
+            one = _cluster(bootstrap, config_file, properties, profile, api, api_token_file, os.environ)
+            clusters = {profile or one.address: one}
         token = None if token_file is None else read_token("--token-file", token_file)
         bound = bound_socket(listen, DEFAULT_LISTEN)
     with bound, contextlib.suppress(KeyboardInterrupt):
-        rules = _rules(bound, token, config, private)
+        rules = _rules(bound, token, [each.config for each in clusters.values()], private)
         address = address_of(bound)
 
         def ready() -> None:
             if of_broker is None:
                 access = "read-only" if rules.token is None else "changes need the token"
-                cluster = ", ".join(map(str, config.bootstrap_servers))
-                click.echo(f"shareq console of {cluster} at http://{address}/, {access}")
+                shown = " and ".join(each.address for each in clusters.values())
+                click.echo(f"shareq console of {shown} at http://{address}/, {access}")
 
-        run(Wish(config, rules, windows), bound, ready=ready, with_stdin=of_broker is not None)
+        run(Wish(clusters, rules), bound, ready=ready, with_stdin=of_broker is not None)
+
+
+def _cluster(
+    bootstrap: str | None,
+    config_file: str | None,
+    properties: tuple[str, ...],
+    profile: str | None,
+    api: str | None,
+    api_token_file: str | None,
+    environment: Mapping[str, str],
+) -> Cluster:
+    """Return a cluster by its settings. End the command for invalid ones."""
+    from shareq.ops.console.server import Cluster
+    from shareq.ops.console.views.windows import Windows
+
+    config = client_config(bootstrap, config_file, profile, properties, 30.0, environment)
+    try:
+        return Cluster(config, Windows(records_api(Session(config, False, profile), api, api_token_file, environment)))
+    except ConfigError as error:
+        exit_with(USAGE, f"--api {error}")
+
+
+def _home() -> Mapping[str, str]:
+    """Return the part of the environment that says where profiles are: the rest would be of every cluster."""
+    return {name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in os.environ}
 
 
 def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, str | None, bool]:
@@ -124,12 +163,12 @@ def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[Client
         exit_with(USAGE, f"--console-config: {error}")
 
 
-def _rules(bound: socket.socket, token: str | None, config: ClientConfig, private: bool) -> Rules:
+def _rules(bound: socket.socket, token: str | None, configs: Iterable[ClientConfig], private: bool) -> Rules:
     """Return the rules. Ends the command for a console that would show too much to too many."""
     from shareq.ops.console.guard import Rules, exposure, is_loopback
 
     loopback = is_loopback(str(bound.getsockname()[0]))
-    logs_in = private or config.sasl is not None or (config.tls is not None and config.tls.certificate is not None)
+    logs_in = private or any(each.sasl or (each.tls and each.tls.certificate) for each in configs)
     if problem := exposure(loopback, token, logs_in):
         exit_with(USAGE, f"the console on {address_of(bound)} {problem}")
     return Rules(token, token is not None and (logs_in or not loopback), loopback)

@@ -9,9 +9,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from aiohttp import web
 
@@ -55,14 +55,23 @@ _NOT_FOUND: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """The settings of a console: the cluster to show, and to whom. `windows` asks the broker's records API, if it has
-    one.
-    """
+class Cluster:
+    """A cluster to show. `windows` asks its broker's records API, if it has one."""
 
     config: ClientConfig
-    rules: Rules
     windows: Windows
+
+    @property
+    def address(self) -> str:
+        return ", ".join(map(str, self.config.bootstrap_servers))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The settings of a console: the clusters to show by name, at least one, and to whom."""
+
+    clusters: Mapping[str, Cluster]
+    rules: Rules
 
 
 class Asks(Protocol):
@@ -73,18 +82,29 @@ class Asks(Protocol):
     def close(self) -> None: ...
 
 
+class Lanes(NamedTuple):
+    """The requests to one cluster: `polls` fetches data for views, `questions` asks and changes once for a user."""
+
+    polls: Asks
+    questions: Asks
+
+
+def _lanes(cluster: Cluster) -> Lanes:
+    """Return lanes of the cluster's own, so that one that is away keeps no other waiting."""
+    return Lanes(
+        Lane("polls", _bounded(cluster.config, POLL_TIMEOUT_MS), threads=2, waiting=64),
+        Lane("questions", _bounded(cluster.config, QUESTION_TIMEOUT_MS), threads=2, waiting=16),
+    )
+
+
 class Console:
     """The application. Owned by the loop on which it is made."""
 
-    def __init__(self, wish: Wish, *, polls: Asks | None = None, questions: Asks | None = None) -> None:
-        """Set up lanes: `polls` fetches data for views, `questions` single requests of users."""
+    def __init__(self, wish: Wish, lanes: Callable[[Cluster], Lanes] = _lanes) -> None:
         self._wish = wish
         self._files = static_files()
         self._pollers = Pollers()
-        self._polls = polls or Lane("polls", _bounded(wish.config, POLL_TIMEOUT_MS), threads=2, waiting=64)
-        self._questions = questions or Lane(
-            "questions", _bounded(wish.config, QUESTION_TIMEOUT_MS), threads=2, waiting=16
-        )
+        self._lanes = {name: lanes(cluster) for name, cluster in wish.clusters.items()}
         self._requests = 0
 
     def application(self) -> web.Application:
@@ -104,8 +124,8 @@ class Console:
 
     async def _close(self, _: web.Application) -> None:
         self._pollers.close()
-        await asyncio.to_thread(self._polls.close)
-        await asyncio.to_thread(self._questions.close)
+        closing = [asyncio.to_thread(each.close) for lanes in self._lanes.values() for each in lanes]
+        await asyncio.gather(*closing)
 
     # -- what every request passes
 
@@ -144,30 +164,41 @@ class Console:
 
     async def _session(self, request: web.Request) -> web.Response:
         """Return the facts that the pages need before they show anything."""
-        rules = self._wish.rules
+        rules, name = self._wish.rules, self._chosen(request)
         return _json(
             {
                 "version": __version__,
-                "cluster": ", ".join(map(str, self._wish.config.bootstrap_servers)),
+                "cluster": name,
+                "clusters": [{"name": each, "address": one.address} for each, one in self._wish.clusters.items()],
                 "read_only": rules.token is None,
                 "may_change": knows_token(rules, request.headers),
-                "windows": self._wish.windows.known,
+                "windows": self._wish.clusters[name].windows.known,
             }
         )
 
+    def _chosen(self, request: web.Request) -> str:
+        """Return the name of the cluster that a request is about, by default the first. Raise WrongRequest."""
+        clusters = self._wish.clusters
+        name = request.query.get("cluster") or next(iter(clusters))
+        if name not in clusters:
+            raise WrongRequest(f"cluster {name[:40]}: must be one of {', '.join(clusters)}")
+        return name
+
     def _view(self, name: str, view: View) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            given = request.query
-            look = _understood(view.look_of(given, self._wish.windows))
-            key = (name, *(given.get(each, "") for each in view.names))
-            seen = await self._pollers.seen(key, lambda: self._polls.call(look), view.sample)
+            given, cluster = request.query, self._chosen(request)
+            look = _understood(view.look_of(given, self._wish.clusters[cluster].windows))
+            key = (cluster, name, *(given.get(each, "") for each in view.names))
+            polls = self._lanes[cluster].polls
+            seen = await self._pollers.seen(key, lambda: polls.call(look), view.sample)
             return _json(_seen(seen))
 
         return handle
 
     def _question(self, question: Callable[[Any], Look]) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            return _json(await self._questions.call(_understood(question(request.query))))
+            questions = self._lanes[self._chosen(request)].questions
+            return _json(await questions.call(_understood(question(request.query))))
 
         return handle
 
@@ -179,13 +210,13 @@ class Console:
                 raise WrongRequest("the body must be JSON") from None
             if not isinstance(body, dict):
                 raise WrongRequest("the body must be a JSON object")
-            look = _understood(change(body))
+            cluster, look = self._chosen(request), _understood(change(body))
             try:
-                done = await self._questions.call(look)
+                done = await self._lanes[cluster].questions.call(look)
             except ClientError as error:
-                logger.warning("%s by %s: refused: %s", name, request.remote, error)
+                logger.warning("%s at %s by %s: refused: %s", name, cluster, request.remote, error)
                 raise
-            logger.info("%s by %s: %s", name, request.remote, json.dumps(done))
+            logger.info("%s at %s by %s: %s", name, cluster, request.remote, json.dumps(done))
             return _json(done)
 
         return handle

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from shareq.testing import Broker
 from tests.browser.chromium import Chromium, why_unavailable
 from tests.browser.scene import ORDERS, TOKEN, WINDOW, Scene
 from tests.browser.views import NARROW, VIEWS, WIDE, show
@@ -341,17 +344,64 @@ def test_a_letter_is_sent_back_and_a_group_reset_when_it_is_typed_out(page: Chro
     page.complaints.remove(refused[0])
 
 
+@contextmanager
+def console_of(*words: str, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """Start a console apart from the broker, read-only, and yield its URL."""
+    command = [sys.executable, "-m", "shareq", "console", *words, "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().partition(" at ")[2].partition("/,")[0]
+    finally:
+        process.terminate()
+        code = process.wait(30)
+        process.stdout.close()
+    assert code == 0
+
+
 @pytest.fixture
 def stranger(scene: Scene) -> Iterator[str]:
-    """The URL of a console of the same broker as of any cluster's: without the records API, and read-only."""
-    command = [sys.executable, "-m", "shareq", "console", scene.broker.bootstrap, "--listen", "127.0.0.1:0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    yield line.partition(" at ")[2].partition("/,")[0]
-    process.terminate()
-    assert process.wait(30) == 0
-    process.stdout.close()
+    """The URL of a console of the same broker as of any cluster's: without the records API."""
+    with console_of(scene.broker.bootstrap) as url:
+        yield url
+
+
+def test_the_page_chooses_between_clusters(browser: Chromium, scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "shareq").mkdir()
+    with Broker() as other:
+        Shell(other.bootstrap).ok("topics", "create", "elsewhere")
+        (tmp_path / "shareq" / "config.toml").write_text(
+            f'[profiles.work]\n"bootstrap.servers" = "{scene.broker.bootstrap}"\n'
+            f'[profiles.test]\n"bootstrap.servers" = "{other.bootstrap}"\n'
+        )
+        environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+        with console_of("--profile", "work", "--profile", "test", environment=environment) as url:
+            browser.complaints.clear()
+            browser.look(*NARROW, dark=False)
+            show(browser, url, "topics")
+            assert {"orders", "returns"} <= {*shown(browser)}
+            browser.evaluate(
+                "(() => { const at = document.getElementById('clusters'); at.value = 'test';"
+                " at.dispatchEvent(new Event('change')); })()"
+            )
+            browser.until("location.hash === '#/overview?cluster=test'")
+            browser.evaluate("document.querySelector('#views a[data-view=topics]').click()")
+            browser.until("document.querySelector('main table')")
+            assert shown(browser) == ["elsewhere"]
+            assert browser.evaluate(CHECKS) == {"faint": [], "wide": [], "inline": []}
+            browser.call("Page.reload")
+            browser.until("document.querySelector('main table')")
+            assert shown(browser) == ["elsewhere"]
+            assert browser.evaluate("document.getElementById('clusters').value") == "test"
+            assert browser.complaints == []
+
+
+def shown(browser: Chromium) -> list[str]:
+    browser.until("document.querySelector('main tbody a')")
+    found: list[str] = browser.evaluate(
+        "[...document.querySelectorAll('main tbody a')].map((each) => each.textContent)"
+    )
+    return found
 
 
 def test_of_any_cluster_a_page_shows_what_is_written_and_says_what_cannot_be_known(

@@ -1,5 +1,7 @@
 // Requests to the console's own server, and to nothing else. The token is kept for this tab alone.
 
+import { queryOf } from "/cluster.js";
+
 const TOKEN = "shareq-token";
 
 export class Failure extends Error {
@@ -41,11 +43,12 @@ async function answer(request) {
 }
 
 export function get(name, parameters = {}, signal = undefined) {
-  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null));
+  const query = queryOf(parameters);
   return answer(fetch(`/api/${name}${query.size ? `?${query}` : ""}`, { headers: headers(), signal }));
 }
 
 export function post(name, body) {
   const all = { ...headers(), "Content-Type": "application/json" };
-  return answer(fetch(`/api/${name}`, { method: "POST", headers: all, body: JSON.stringify(body) }));
+  const query = queryOf();
+  return answer(fetch(`/api/${name}${query.size ? `?${query}` : ""}`, { method: "POST", headers: all, body: JSON.stringify(body) }));
 }

@@ -1,6 +1,7 @@
 // The page: which view the address names, its data, the token, and what is wrong.
 
 import { get, token } from "/api.js";
+import { choose } from "/cluster.js";
 import { askForToken } from "/dialogs.js";
 import { h, link, text } from "/dom.js";
 import { poll } from "/poll.js";
@@ -38,6 +39,7 @@ const BAR = [
 
 const main = document.getElementById("main");
 const status = document.getElementById("status");
+const clusters = document.getElementById("clusters");
 const tokenButton = document.getElementById("token");
 let session = null;
 let polling = null;
@@ -54,10 +56,21 @@ function wrong(message) {
 
 async function open() {
   session = await get("session");
-  text(document.getElementById("cluster"), session.cluster);
+  showClusters();
   tokenButton.hidden = session.read_only;
   text(tokenButton, session.may_change ? "Token: in use" : "Token");
   return session;
+}
+
+function showClusters() {
+  const one = document.getElementById("cluster");
+  const { address } = session.clusters.find((each) => each.name === session.cluster);
+  text(one, address);
+  one.hidden = session.clusters.length > 1;
+  clusters.hidden = !one.hidden;
+  clusters.replaceChildren(
+    ...session.clusters.map((each) => h("option", { value: each.name, selected: each.name === session.cluster, title: each.address }, each.name)),
+  );
 }
 
 async function ensureSession() {
@@ -78,12 +91,14 @@ async function ensureSession() {
 async function show() {
   polling?.stop();
   polling = null;
+  if (choose(place().parameters.cluster ?? "")) session = null;
   if (session === null && !(await ensureSession())) {
     if (session === null) setTimeout(() => session === null && asking === null && show(), 3000);
     return;
   }
   wrong(null);
-  const { name, parameters } = place();
+  const { name, parameters: { cluster, ...parameters } } = place();
+  for (const each of document.querySelectorAll("#views a")) each.href = link(each.dataset.view);
   const view = VIEWS[name](parameters, { session, again: () => polling?.soon() });
   for (const each of document.querySelectorAll("#views a")) {
     const here = each.dataset.view === (view.part ?? name);
@@ -131,6 +146,9 @@ tokenButton.addEventListener("click", async () => {
   });
   if (token() === null) await ensureSession();
   show();
+});
+clusters.addEventListener("change", () => {
+  location.hash = link("overview", { cluster: clusters.value }).slice(1);
 });
 theme(document.getElementById("theme"));
 window.addEventListener("hashchange", () => {

@@ -1,5 +1,7 @@
 // Elements without a framework. Texts are always text: nothing that a cluster says is ever read as HTML.
 
+import { queryOf } from "/cluster.js";
+
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -25,7 +27,7 @@ export function text(element, value) {
 }
 
 export function link(view, parameters = {}) {
-  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null));
+  const query = queryOf(parameters);
   return `#/${view}${query.size ? `?${query}` : ""}`;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import signal
 import socket
@@ -97,3 +99,38 @@ def test_it_prints_where_it_is_and_stops_with_a_signal(token: Path, number: sign
     process.send_signal(number)
     assert process.wait(30) == 0
     process.stdout.close()
+
+
+PROFILES = """
+[profiles.work]
+"bootstrap.servers" = "127.0.0.1:9"
+[profiles.test]
+"bootstrap.servers" = "127.0.0.1:10"
+"""
+
+
+def test_several_profiles_are_a_cluster_each(tmp_path: Path) -> None:
+    (tmp_path / "shareq").mkdir()
+    (tmp_path / "shareq" / "config.toml").write_text(PROFILES)
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "SHAREQ_BOOTSTRAP_SERVERS": "127.0.0.1:11"}
+    command = [sys.executable, "-m", "shareq", "console", "--profile", "work", "--profile", "test"]
+    process = subprocess.Popen(
+        [*command, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.fullmatch(
+        r"shareq console of 127\.0\.0\.1:9 and 127\.0\.0\.1:10 at (http://127\.0\.0\.1:\d+)/, read-only\n", line
+    )
+    assert found, line
+    with urllib.request.urlopen(f"{found[1]}/api/session?cluster=test", timeout=20) as answer:
+        assert json.load(answer)["clusters"][1] == {"name": "test", "address": "127.0.0.1:10"}
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("more", [("127.0.0.1:9",), ("--api", "http://127.0.0.1:1"), ("--property", "a=b")])
+def test_several_profiles_leave_nothing_to_options(more: tuple[str, ...]) -> None:
+    code, text = refused(*more, "--profile", "work", "--profile", "test")
+    assert (code, "several profiles: give their addresses" in text) == (2, True)

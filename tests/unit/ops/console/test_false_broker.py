@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from shareq.client.config import ClientConfig
 from shareq.ops.console.guard import Rules
 from shareq.ops.console.routes import CHANGES, QUESTIONS, VIEWS
-from shareq.ops.console.server import Console, Wish
+from shareq.ops.console.server import Cluster, Console, Wish
 from shareq.ops.console.views.windows import Windows
 from shareq.protocol.api_keys import ApiKey
 from shareq.testing import Broker
@@ -56,7 +56,7 @@ async def test_a_lying_broker_fails_no_request_without_a_word(
     shell.ok("produce", "orders", "--header", "a=b", stdin="one\ntwo\n")
     with FalseBroker(broker.address, Random(f"console {seed}").randrange(1 << 30), 0.5, HONEST[seed % 2]) as false:
         config = ClientConfig.from_properties({"bootstrap.servers": false.bootstrap, **TIMES})
-        console = Console(Wish(config, Rules(TOKEN, False, True), Windows()))
+        console = Console(Wish({"false": Cluster(config, Windows())}, Rules(TOKEN, False, True)))
         async with TestClient(TestServer(console.application())) as client:
             for name in (*VIEWS, *QUESTIONS):
                 answer = await client.get(f"/api/{name}", params=GIVEN)

@@ -19,7 +19,7 @@ from shareq.ops.console import server as module
 from shareq.ops.console.guard import HEADERS, Rules
 from shareq.ops.console.lanes import Busy
 from shareq.ops.console.routes import CHANGES, QUESTIONS, VIEWS
-from shareq.ops.console.server import Console, Wish, sweep
+from shareq.ops.console.server import Cluster, Console, Lanes, Wish, sweep
 from shareq.ops.console.static_files import static_files
 from shareq.ops.console.views.windows import Windows
 from shareq.ops.state_colours import FIGURES
@@ -30,7 +30,7 @@ _CHARTED = re.compile(r'\b(?:line|speed)\("([^"]+)"|\{ name: "([^"]+)", values')
 
 TOKEN = "0123456789abcdef"
 ALLOWED = {"Authorization": f"Bearer {TOKEN}"}
-CONFIG = ClientConfig((Address("127.0.0.1", 9),))
+CLUSTER = Cluster(ClientConfig((Address("127.0.0.1", 9),)), Windows())
 
 
 class Lane:
@@ -68,7 +68,7 @@ def lane() -> Lane:
 
 
 async def client_of(lane: Lane, rules: Rules) -> TestClient[Any, Any]:
-    console = Console(Wish(CONFIG, rules, Windows()), polls=lane, questions=lane)
+    console = Console(Wish({"here": CLUSTER}, rules), lambda _: Lanes(lane, lane))
     client: TestClient[Any, Any] = TestClient(TestServer(console.application()))
     await client.start_server()
     return client
@@ -162,7 +162,7 @@ async def test_a_change_is_done_and_logged(client: TestClient[Any, Any], caplog:
     ADMIN.topics.delete = delete
     answer = await client.post("/api/topic/delete", json={"topic": "orders", "confirm": "orders"}, headers=ALLOWED)
     assert (answer.status, deleted) == (200, [["orders"]])
-    assert 'topic/delete by 127.0.0.1: {"topic": "orders"}' in caplog.text
+    assert 'topic/delete at here by 127.0.0.1: {"topic": "orders"}' in caplog.text
 
 
 async def test_a_body_is_bounded(client: TestClient[Any, Any]) -> None:
@@ -182,7 +182,7 @@ async def test_requests_at_a_time_are_bounded(client: TestClient[Any, Any], monk
 async def test_connections_that_never_ask_give_way(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_CONNECTIONS", 4)
     monkeypatch.setattr(module, "SWEEP_S", 0.01)
-    console = Console(Wish(CONFIG, Rules(None, False, True), Windows()), polls=lane, questions=lane)
+    console = Console(Wish({"here": CLUSTER}, Rules(None, False, True)), lambda _: Lanes(lane, lane))
     runner = web.AppRunner(console.application())
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -250,11 +250,50 @@ async def test_what_the_cluster_says_becomes_a_status(
 
 async def test_the_session_says_what_may_be_done(client: TestClient[Any, Any], lane: Lane) -> None:
     session = await (await client.get("/api/session")).json()
-    assert (session["cluster"], session["read_only"], session["may_change"]) == ("127.0.0.1:9", False, False)
+    assert (session["cluster"], session["read_only"], session["may_change"]) == ("here", False, False)
+    assert session["clusters"] == [{"name": "here", "address": "127.0.0.1:9"}]
     assert (await (await client.get("/api/session", headers=ALLOWED)).json())["may_change"] is True
     other = await client_of(lane, Rules(None, False, True))
     assert (await (await other.get("/api/session", headers=ALLOWED)).json())["read_only"] is True
     await other.close()
+
+
+async def test_a_request_names_its_cluster() -> None:
+    deleted = list[tuple[str, list[str]]]()
+
+    def admin_of(name: str) -> SimpleNamespace:
+        def delete(topics: list[str]) -> dict[str, bytes]:
+            deleted.append((name, topics))
+            return dict.fromkeys(topics, b"")
+
+        return SimpleNamespace(topics=SimpleNamespace(all=lambda: iter([topic(name)]), delete=delete))
+
+    admins = {name: admin_of(name) for name in ("work", "test")}
+    clusters = {name: Cluster(CLUSTER.config, Windows()) for name in admins}
+    lanes = {id(clusters[name]): Lane(admin) for name, admin in admins.items()}
+    console = Console(Wish(clusters, Rules(TOKEN, False, True)), lambda each: Lanes(*[lanes[id(each)]] * 2))
+    async with TestClient(TestServer(console.application())) as client:
+
+        async def shown(**given: str) -> list[str]:
+            body = await (await client.get("/api/topics", params=given)).json()
+            return [row["topic"] for row in body["data"]["rows"]]
+
+        assert [await shown(), await shown(cluster="test"), await shown(cluster="work")] == [
+            ["work"],
+            ["test"],
+            ["work"],
+        ]
+        session = await (await client.get("/api/session", params={"cluster": "test"})).json()
+        assert (session["cluster"], [each["name"] for each in session["clusters"]]) == ("test", ["work", "test"])
+        lanes[id(clusters["work"])].error = Unreachable("away")
+        body = {"topic": "orders", "confirm": "orders"}
+        answers = [
+            await client.post("/api/topic/delete", params={"cluster": name}, json=body, headers=ALLOWED)
+            for name in ("test", "work", "other")
+        ]
+        assert [answer.status for answer in answers] == [200, 502, 400]
+        assert await answers[2].json() == {"error": "cluster other: must be one of work, test"}
+    assert deleted == [("test", ["orders"])]
 
 
 async def test_a_private_console_shows_nothing_without_the_token(lane: Lane) -> None:
@@ -269,7 +308,7 @@ async def test_a_private_console_shows_nothing_without_the_token(lane: Lane) -> 
 
 async def test_a_cluster_that_is_away_is_said_soon_and_closing_does_not_wait_for_it() -> None:
     """Use real threads, and connections to a port without a listener."""
-    console = Console(Wish(CONFIG, Rules(None, False, True), Windows()))
+    console = Console(Wish({"here": CLUSTER}, Rules(None, False, True)))
     client: TestClient[Any, Any] = TestClient(TestServer(console.application()))
     await client.start_server()
     body = await (await client.get("/api/overview")).json()
