@@ -24,6 +24,12 @@ SURELY_NEW_S: Final = 1.0
 """A confirmation so long after the end of an owner is not one that it gave."""
 TAKE_OVER_S: Final = 0.15
 """A take-over takes about so long."""
+TURNS_S: Final = 1.5
+"""Nodes wait so long for one that has ended, before they divide its slots."""
+JOINS_S: Final = 0.5
+"""A node that comes back has not got its slots yet so soon after its start."""
+BEFORE: Final = 0.25
+"""The part of the kills that come before the map which moves the slot."""
 RECOVERS_S: Final = 90.0
 BROKER_MISSED_S: Final = SESSION_MS / 1000
 
@@ -157,6 +163,44 @@ def _both_die(scene: Scene, fault: Fault) -> None:
     _recovers(scene, fault.at)
 
 
+def _two_die(scene: Scene, fault: Fault) -> None:
+    """Kill the owner, and another one at once, or while the rest divide the slots of the first."""
+    owner = _owner(scene)
+    another = fault.rng.choice([node for node in scene.nodes if node is not owner])
+    owner.kill()
+    time.sleep(fault.rng.choice((0.0, fault.rng.uniform(0, TURNS_S))))
+    fault.now()
+    another.kill()
+    _recovers(scene, fault.at)
+    owner.start(STARTS_S)
+    another.start(STARTS_S)
+
+
+def _dies_as_it_moves(scene: Scene, fault: Fault) -> None:
+    """Kill the node that the topic's slot moves away from, or the one that it moves to, at any moment of the move.
+
+    It moves back to its first owner, which was killed, and comes back.
+    """
+    comes = _owner(scene)
+    killed = time.monotonic()
+    comes.kill()
+    _recovers(scene, killed)
+    gives = _owner(scene)
+    comes.start(STARTS_S)
+    if fault.rng.random() < BEFORE:
+        time.sleep(fault.rng.uniform(0, JOINS_S))
+    else:
+        scene.wait_for(lambda: scene.has_all(gives), "the map of a move", RECOVERS_S, 0.005)
+        time.sleep(fault.rng.uniform(0, TAKE_OVER_S))
+    dies = fault.rng.choice((gives, comes))
+    fault.now()
+    dies.kill()
+    done, to_come = ("gave", "was to give") if dies is gives else ("got", "was to get")
+    fault.note = f"{done if scene.has_all(gives) else to_come} the slot"
+    _recovers(scene, fault.at)
+    dies.start(STARTS_S)
+
+
 def _cluster_is_silent(scene: Scene, fault: Fault) -> None:
     scene.cluster.pause()
     time.sleep(SILENT_S)
@@ -245,6 +289,11 @@ CELLS: Final = {
         Cell("of two owners the other one, SIGKILL", _ends(signal.SIGKILL, owner=False), 3.0, divided=True),
         Cell("of two owners the other one, SIGTERM", _ends(signal.SIGTERM, owner=False), 1.5, divided=True),
         Cell("both owners, SIGKILL, from their start", _both_die, 3.0, divided=True),
+        Cell("of three owners the topic's, SIGKILL", _ends(signal.SIGKILL, owner=True), 3.0, nodes=3, divided=True),
+        Cell("of three owners the topic's, SIGTERM", _ends(signal.SIGTERM, owner=True), 1.5, nodes=3, divided=True),
+        Cell("of three owners the topic's, SIGSTOP, a zombie then", _owner_stops, 9.0, nodes=3, divided=True),
+        Cell("of three owners the topic's and another, SIGKILL", _two_die, 3.0, nodes=3, divided=True),
+        Cell("of three owners one in the topic's move, SIGKILL", _dies_as_it_moves, 3.0, nodes=3, divided=True),
     )
 }
 """The bounds: 3 s after a killed process, or the first start where all were killed, 1.5 s after SIGTERM, 9 s after

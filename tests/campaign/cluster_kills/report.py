@@ -59,7 +59,7 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
     ]
     if notes:
         states = ", ".join(f"{times} {note}" for note, times in sorted(notes.items()))
-        lines[0] += f" Heirs when they were killed: {states}."
+        lines[0] += f" Nodes when they were killed: {states}."
     broken = [(row, line) for row in rows for line in row.broken]
     lines += [f"* {row.cell}, {row.cluster}, round {row.number}: {line}" for row, line in broken[:20]]
     return lines

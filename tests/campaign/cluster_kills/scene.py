@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,7 +18,10 @@ from confluent_kafka.admin import AdminClient
 
 from devtools.clients.admin import QUIET, configure_group, create_replicated_topic
 from devtools.ports import free_port
+from shareq.cluster.membership.nodes import SlotId
+from shareq.cluster.membership.slots import weight
 from shareq.cluster.node.routes import slot_of
+from shareq.cluster.node.state_topics import STATES
 from tests.campaign.cluster_kills.brokers import Brokers
 from tests.campaign.cluster_kills.journal import Journals
 from tests.campaign.cluster_kills.judge import Place
@@ -65,6 +69,7 @@ class Scene:
         self.hung = 0
         self.replaced = 0
         self.topic_id = b""
+        self._first_node = FIRST_NODE
         self.cuts = [Cuts() for _ in range(nodes)]
         self.client_cuts = [Cuts() for _ in range(nodes)]
         self.cluster = Brokers(folder / "cluster", kind, self.cuts, by_proxies=by_proxies, guarded=guarded)
@@ -90,6 +95,8 @@ class Scene:
         self.cluster.start()
         create_replicated_topic(self.cluster.bootstrap, TOPIC, PARTITIONS, len(self.cluster.processes))
         self.topic_id = self.cluster.topic_id(TOPIC)
+        if self._divided:
+            self._first_node = first_node_for(self.state_partition, len(self.cuts))
         for number in range(len(self.cuts)):
             self.nodes.append(self._node(number))
             self.nodes[-1].start(STARTS_S)
@@ -117,7 +124,7 @@ class Scene:
         self._for_clients.append(shown)
         settings = {
             "shareq.cluster.slots": str(SLOTS),
-            "node.id": str(FIRST_NODE + number),
+            "node.id": str(self._first_node + number),
             "listeners": f"PEERS://127.0.0.1:{port},CLIENTS://127.0.0.1:{for_clients}",
             "advertised.listeners": f"PEERS://127.0.0.1:{port},CLIENTS://127.0.0.1:{shown}",
             "listener.security.protocol.map": "PEERS:PLAINTEXT,CLIENTS:PLAINTEXT",
@@ -170,15 +177,29 @@ class Scene:
     def owner(self) -> OurProcess | None:
         """The node that leads the topic, as another node, or itself, answers."""
         for node in self.nodes:
-            leader = _leader(node.port)
+            leader = self._leader(node.port)
             if leader is not None:
-                return self.nodes[leader - FIRST_NODE]
+                return self.nodes[leader - self._first_node]
         return None
+
+    def _leader(self, port: int) -> int | None:
+        """Return the node that leads the topic's partitions, as the node at a port answers; None without one."""
+        client = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", **QUIET})
+        try:
+            found = client.list_topics(TOPIC, timeout=1.0).topics[TOPIC].partitions
+        except (KafkaException, KeyError):
+            return None
+        leaders = {partition.leader for partition in found.values()}
+        return leaders.pop() if len(leaders) == 1 and min(leaders) >= self._first_node else None
 
     def last_map(self, node: OurProcess) -> Map:
         """Return the last map that a node has logged, also before a restart."""
         found = _MAP.findall((node.folder / "broker.log").read_text(errors="replace"))
         return Map(*map(int, found[-1])) if found else Map(-1, 0, 0)
+
+    def has_all(self, node: OurProcess) -> bool:
+        """Return whether a node's last map has all nodes."""
+        return self.last_map(node).nodes == len(self.nodes)
 
     def are_together(self) -> bool:
         """Return whether all nodes are in one generation."""
@@ -256,12 +277,13 @@ class Scene:
             self._is_flushed = not self._produces and len(producer) == 0
 
 
-def _leader(port: int) -> int | None:
-    """Return the node that leads the topic's partitions, as the node at a port answers; None without one."""
-    client = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", **QUIET})
-    try:
-        found = client.list_topics(TOPIC, timeout=1.0).topics[TOPIC].partitions
-    except (KafkaException, KeyError):
-        return None
-    leaders = {partition.leader for partition in found.values()}
-    return leaders.pop() if len(leaders) == 1 and min(leaders) >= FIRST_NODE else None
+def first_node_for(slot: int, nodes: int) -> int:
+    """Return the first of consecutive node ids with which each node, when it holds this slot of the states among
+    others, gives it up first: the slot moves to each node that comes back.
+    """
+
+    def likes_it_least(node_id: int) -> bool:
+        weights = [weight(SlotId(STATES, other), node_id) for other in range(SLOTS)]
+        return weights[slot] == min(weights)
+
+    return next(first for first in count(FIRST_NODE) if all(likes_it_least(first + each) for each in range(nodes)))

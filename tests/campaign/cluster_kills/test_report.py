@@ -58,4 +58,4 @@ def test_without_a_round_there_is_a_table_all_the_same() -> None:
 
 def test_notes_are_counted() -> None:
     text = markdown([replace(ROUND, note="was taking over")] * 2 + [replace(ROUND, note="had taken over")], ["owner"])
-    assert text[-1].endswith("Heirs when they were killed: 1 had taken over, 2 was taking over.")
+    assert text[-1].endswith("Nodes when they were killed: 1 had taken over, 2 was taking over.")
