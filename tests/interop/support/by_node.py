@@ -35,6 +35,7 @@ SUITES: Final[Mapping[str, str]] = {
     "test_classic_consumers.py": "classic groups of four clients",
     "test_consumer_groups.py": "groups of KIP-848 of two clients",
     "test_transactional_producers.py": "transactional producers",
+    "test_connect.py": "Kafka Connect and MirrorMaker 2",
     "test_spark.py": "Spark's Kafka source and sink",
 }
 """The suites of `make interop-by-node` and `make interop-spark-by-node`."""
