@@ -62,7 +62,7 @@ COMMANDS: Final = {
     "top": Entry(
         "top.command", "Show share groups at work: lag, rates, records in flight, the age of the oldest; and topics."
     ),
-    "console": Entry("console", "Serve a web console of a cluster: shareq, or any of Apache Kafka."),
+    "console": Entry("console", "Serve a web console of a cluster, or of several: shareq, or any of Apache Kafka."),
     "export": Entry("export", "Serve share groups of any Kafka cluster as metrics, for Prometheus."),
     "json-schema": Entry("meta", "Print the JSON Schema of a command's --json; without a command, of all, by command."),
     "completion": Entry("meta", "Print a script that completes commands and options in a shell."),

@@ -97,10 +97,10 @@ def command(
         if len(profiles) > 1:
             if bootstrap or config_file or properties or api or api_token_file:
                 exit_with(USAGE, f"console: several profiles: give {_OF_PROFILES} in them, not as options")
-            clusters = {name: _cluster(None, None, (), name, None, None, _home()) for name in profiles}
+            clusters = {name: _cluster(None, None, (), name, environment=_home()) for name in profiles}
         else:
             profile = profiles[0] if profiles else None
-            one = _cluster(bootstrap, config_file, properties, profile, api, api_token_file, os.environ)
+            one = _cluster(bootstrap, config_file, properties, profile, api=api, api_token_file=api_token_file)
             clusters = {profile or one.address: one}
         token = None if token_file is None else read_token("--token-file", token_file)
         bound = bound_socket(listen, DEFAULT_LISTEN)
@@ -122,9 +122,10 @@ def _cluster(
     config_file: str | None,
     properties: tuple[str, ...],
     profile: str | None,
-    api: str | None,
-    api_token_file: str | None,
-    environment: Mapping[str, str],
+    *,
+    api: str | None = None,
+    api_token_file: str | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> Cluster:
     """Return a cluster by its settings. End the command for invalid ones."""
     from shareq.ops.console.server import Cluster
