@@ -17,10 +17,9 @@ PAGE: Final = EVIDENCE / "README.md"
 _HEAD: Final = """\
 # Evidence
 
-Made by `python scripts/verdicts.py` of [verdicts.toml](verdicts.toml); do not edit. Each claim leads to its page; what
-follows is the last result, the command that asks again, and where they were noted the commit that ran and the machine.
-After "by" is the commit that wrote the result down. `pytest` is that of `.venv/bin`. Speed beside Apache Kafka is in
-[benchmarks](../benchmarks.md).
+Made by `python scripts/verdicts.py` from [verdicts.toml](verdicts.toml); do not edit. Each claim links to its page, and
+is followed by the last result, the command that repeats the test, the tested commit (after "by": the commit that
+recorded the result) and the machine. [Benchmarks](../benchmarks.md) compare speed with Apache Kafka's.
 """
 
 

@@ -16,34 +16,34 @@ from tests.unit.docs.test_promises import names_in
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "docs" / "cluster.md").read_text()
 SHOWN_BY: Final = {
-    "elsewhere, takes over when the first is gone": (
+    "elsewhere, takes over when the first ends": (
         "tests/wire/test_node.py::test_a_second_node_goes_on_when_the_first_is_killed",
     ),
     "(0). `ARGS=--cluster=ours` needs no Java": ("tests/wire/test_demo_cluster.py::test_the_demo_with_fewer_flights",),
     "file with the properties of a Kafka client": (
         "tests/interop/test_nodes.py::test_nodes_before_a_cluster_behind_tls_and_a_login",
     ),
-    "its joining, 1.5 s for its taking the map": (
+    "for the join, 1.5 s for the new assignment": (
         "tests/unit/cluster/membership/test_group.py::test_nodes_that_end_while_they_join_are_waited_for",
     ),
-    "before any broker (`KAFKA_VERSION=4.3.1 python -m tests.campaign.commit_sync": (
+    "does the same with Apache Kafka (`KAFKA_VERSION=4.3.1 python -m tests.campaign.commit_sync": (
         "tests/interop/test_commit_sync_alone.py::test_a_silent_broker_is_waited_for_until_the_timeout",
         "tests/interop/test_commit_sync_alone.py::test_a_killed_broker_is_not_waited_for",
     ),
-    "All is `ok` before those two": (
+    "Both tested versions give `ok` throughout": (
         "tests/interop/test_nodes.py::test_a_trial_finds_what_nodes_need_and_leaves_nothing_behind",
     ),
-    "its protocol; 3.9.1 and 4.3.1 are tried": (
+    "its protocol; 3.9.1 and 4.3.1 are tested": (
         "tests/interop/test_nodes.py::test_what_one_node_confirmed_another_one_knows",
     ),
-    "enough, and the others are named in a warning": (
+    "one that answers is enough, and a warning names the others": (
         "tests/wire/test_node.py::test_brokers_at_addresses_that_are_not_reached_are_named",
         "tests/unit/cluster/node/test_checks.py::test_some_brokers_are_enough_after_a_while",
     ),
-    "cluster lacks is named with what that means": (
+    "cluster lacks, and the consequence": (
         "tests/unit/cluster/node/test_checks.py::test_an_api_that_is_too_old_is_named_with_what_it_means",
     ),
-    "of one name on both sides is two groups": (
+    "of the same name on both sides are two groups": (
         "tests/unit/cluster/node/test_checks.py::test_a_cluster_with_share_groups_of_its_own_is_a_warning",
     ),
     "many replicas as brokers, with a warning": (
@@ -52,23 +52,23 @@ SHOWN_BY: Final = {
     "that cannot have them refuses the start": (
         "tests/unit/cluster/node/test_checks.py::test_replicas_that_the_operator_gave_are_not_made_fewer",
     ),
-    "missing, with the command that mends it": (
+    "missing, with the command that grants them": (
         "tests/wire/test_node.py::test_what_a_node_says_at_its_start_gets_its_user_the_rights_that_it_needs",
         "tests/interop/test_nodes.py::test_apache_kafka_and_the_simulated_cluster_lead_to_the_same_lines",
     ),
-    "and the node [an authorizer](security.md)": (
+    "configure [an authorizer](security.md) on the node": (
         "tests/frames/forwarding/test_forwarded.py::test_nothing_is_forwarded_without_the_rights_and_all_of_it_with_them",
     ),
     "transactions and other groups have a warning each": (
         "tests/unit/broker/config/test_broker_config.py::test_a_node_says_which_property_has_no_effect_on_it",
     ),
-    "confirmed is one line, and exit code 1": (
+    "the node ends with one line and exit code 1": (
         "tests/wire/test_node.py::test_a_cluster_that_is_not_reached_is_one_line_with_its_addresses",
         "tests/wire/test_node.py::test_a_cluster_that_does_not_know_the_node_is_not_asked_again",
         "tests/wire/test_node.py::test_a_state_topic_that_loses_what_was_confirmed_refuses_the_start",
     ),
     "and exit code 1. A signal ends that wait": ("tests/wire/test_node.py::test_a_signal_ends_the_wait_for_a_cluster",),
-    "owns, and leaves in at most 3 seconds more": (
+    "slots, and leaves within 3 seconds more": (
         "tests/wire/test_other_grounds.py::test_a_stop_waits_no_longer_for_others_than_it_must",
     ),
     "slots; a node that owns nothing is ready": (
