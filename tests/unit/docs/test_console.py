@@ -47,7 +47,7 @@ def test_bounds_are_those_of_the_code() -> None:
     assert f"{records.MAX_SCANNED:,} records or for {records.SEARCH_S:.0f} seconds" in text
     assert f"pages of {shared.PAGE}; of a topic {shared.MAX_ROWS}" in text
     assert f"of a window {windows.RANGES:,} ranges" in text
-    assert f"every {pollers.MAX_PAUSE_S:.0f} seconds at most" in text
+    assert f"down to every {pollers.MAX_PAUSE_S:.0f} seconds" in text
     assert pollers.HISTORY * pollers.EVERY_S == 5 * 60
 
 
