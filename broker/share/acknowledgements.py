@@ -1,4 +1,6 @@
-"""Acknowledgements of one request, from ShareFetch or ShareAcknowledge: check, apply, collect the codes."""
+"""The acknowledgements of one request, a ShareFetch or a ShareAcknowledge: check them, apply them, collect the error
+codes.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ from shareq.protocol.errors import ErrorCode
 
 
 class PartitionAcks(NamedTuple):
-    """The acknowledgements of one partition in a request. No batches: the partition is only named.
+    """The acknowledgements of one partition in a request. Without batches, the request only names the partition.
 
-    `later`: the times with which some are released, ascending and disjoint; None if they cannot be read.
+    `later`: the times until which some of the released records wait, ascending and disjoint; None if they cannot be
+    read.
     """
 
     topic_id: bytes
@@ -29,16 +32,18 @@ class PartitionAcks(NamedTuple):
 
 
 MOST_BATCHES: Final = 20_000
-"""Batches of one partition in one request: so many are applied in one turn. A fetch brings 500 records, or some."""
+"""The most batches of one partition in one request, all of which are applied in one turn. A fetch brings 500 records,
+or a few more.
+"""
 
 FEW_BATCHES: Final = 500
-"""Batches that are checked before the next breath."""
+"""Batches that are checked between two calls of `breathe`."""
 
 _BATCHES_OF_AN_ELEMENT: Final = 10
-"""Batches that count as one element of a turn: 2 µs each."""
+"""The number of batches that count as one element of a turn, at 2 µs for each batch."""
 
 AckResults = dict[tuple[bytes, int], ErrorCode]
-"""The code of each topic id and partition."""
+"""The error code of each partition, by topic id and partition."""
 
 
 class ShareAcknowledgements:
@@ -59,13 +64,13 @@ class ShareAcknowledgements:
         renew_request: bool,
         renew_version: bool,
     ) -> Pending[AckResults]:
-        """Acknowledge on every partition; the codes come when all state writes are durable.
+        """Acknowledge on every partition; complete with the error codes when all state writes are durable.
 
         `refuse` returns why the member may not acknowledge on a topic, or NONE. `renew_request` is the request's
         IsRenewAck, `renew_version` whether its version knows acknowledge type 4. One partition's error never touches
-        another partition. A partition named twice has its batches taken together; more than `MOST_BATCHES` are
-        INVALID_REQUEST. One that is merely named is answered too if there is anything to acknowledge, as by Apache
-        Kafka 4.3.1.
+        another partition. The batches of a partition that is named twice are applied together. A partition with more
+        than `MOST_BATCHES` gets INVALID_REQUEST. A partition without batches is in the answer only if the request
+        acknowledges something on another one, as in Apache Kafka 4.3.1.
         """
         breathe = self._budget.breathe
         merged: dict[tuple[bytes, int], Sequence[Acknowledged]] = {}
@@ -127,7 +132,7 @@ class ShareAcknowledgements:
 
 
 def _pieces(batches: Sequence[Acknowledged]) -> Iterable[Sequence[Acknowledged]]:
-    """Return the batches, `FEW_BATCHES` at a time, each time behind the last one of the time before."""
+    """Return the batches in pieces of `FEW_BATCHES`; each piece also begins with the last batch of the previous one."""
     if len(batches) <= FEW_BATCHES:
         return (batches,)
     return (batches[max(0, at - 1) : at + FEW_BATCHES] for at in range(0, len(batches), FEW_BATCHES))

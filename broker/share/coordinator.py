@@ -43,7 +43,7 @@ MAX_STATE_BYTES: Final = 32 * 1024 * 1024
 
 
 def share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings:
-    """`share.coordinator.*` as the shard takes it."""
+    """Return the `share.coordinator.*` properties that the shard uses."""
     return ShareCoordinatorSettings(
         snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
         cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
@@ -53,7 +53,7 @@ def share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings
 
 
 def share_state_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
-    """`share.coordinator.*` as the topic's batches are written and read."""
+    """Return the `share.coordinator.*` properties for writing and reading the batches of `__share_group_state`."""
     return CoordinatorLogSettings(
         Compression(config.share_coordinator_state_topic_compression_codec),
         config.share_coordinator_load_buffer_size,
@@ -65,7 +65,7 @@ class ShareCoordinatorService(Service):
     """All operations on durable share-partition state: `Persister` of this process's leaders, `ShareStates` of its
     groups.
 
-    `writes` is what WriteShareGroupState took, from the call until it was durable or refused.
+    `writes` has the durations of WriteShareGroupState, from the call until the write was durable or refused.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ShareCoordinatorService(Service):
     # -- the five operations; each answers when it is durable
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
-        """InitializeShareGroupState."""
+        """Initialize the state, as InitializeShareGroupState does."""
         return self._schedule(key, lambda shard: shard.initialize(key, state_epoch, start_offset), ApiError)
 
     def initialize_once(
@@ -109,10 +109,10 @@ class ShareCoordinatorService(Service):
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """Initialize the state like `initialize`, unless one of that epoch exists; with `again`, replace an older one,
-        too.
+        """Initialize the state like `initialize`, unless one of this state epoch or a later one exists; with `again`,
+        unless any exists.
 
-        `replaced` is called at once if a state was created, before anything else is done with it.
+        If a state is created or replaced, `replaced` is called at once with its key, before any other operation on it.
         """
 
         def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[ApiError]:
@@ -124,7 +124,7 @@ class ShareCoordinatorService(Service):
         return self._schedule(key, operation, ApiError)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Pending[ReadResult]:
-        """ReadShareGroupState."""
+        """Read the state, as ReadShareGroupState does."""
         return self._schedule(key, lambda shard: shard.read(key, leader_epoch), ReadResult)
 
     def write(
@@ -137,7 +137,9 @@ class ShareCoordinatorService(Service):
         batches: Iterable[StateBatchLike],
         delays: Sequence[Delay] = NO_DELAYS,
     ) -> Pending[ApiError]:
-        """WriteShareGroupState, which carries no `delays`: this broker's leaders do."""
+        """Write the state, as WriteShareGroupState does. That request carries no `delays`: only this broker's leaders
+        pass them.
+        """
         began_ns = self._now_ns()
         pending = self._write(
             key=key,
@@ -177,27 +179,29 @@ class ShareCoordinatorService(Service):
         self.longest_write.add(now_ns - began_ns, now_ns)
 
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
-        """ReadShareGroupStateSummary."""
+        """Return a summary of the state, as ReadShareGroupStateSummary does."""
         return self._schedule(key, lambda shard: shard.read_summary(key), SummaryResult)
 
     def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """DeleteShareGroupState."""
+        """Delete the state, as DeleteShareGroupState does."""
         return self._schedule(key, lambda shard: shard.delete(key), ApiError)
 
     def state_of(self, key: SharePartitionKey) -> ShareState | None:
-        """Return the state as it is here and now, for reading only."""
+        """Return the state that this broker has in memory, for reading only."""
         partition = self._partition_of(key)
         return None if partition is None else partition.shard.state_of(key)
 
     # -- start, stop and news
 
     def recover(self) -> None:
-        """Load the log at a start, and finish deletions that a crash cut off."""
+        """Load the log when the broker starts, and finish deletions that a crash cut off."""
         self.partitions.load()
         self._finish_deletions()
 
     def _finish_deletions(self) -> None:
-        """Forget topics that metadata does not know, if that can be believed: a crash cut off their deletion."""
+        """Forget the states of topics that metadata does not know (a crash cut off their deletion), if the ground says
+        that such topics no longer exist.
+        """
         if not self._believes_absence:
             return
         states = self._all_states()
@@ -207,7 +211,7 @@ class ShareCoordinatorService(Service):
             self._forget(gone)
 
     def leader_moved(self, topic: str, partition: int) -> None:
-        """Give up a partition of the states' topic; a later use begins with its log."""
+        """Give up a partition of the states' topic; the next use loads its log again."""
         if topic == SHARE_GROUP_STATE:
             self.partitions.resign(partition)
 
@@ -216,7 +220,7 @@ class ShareCoordinatorService(Service):
         self.partitions.close()
 
     def topics_go(self, topics: Sequence[TopicImage]) -> None:
-        """Have the dead letters written that the states owe which `topics_deleted` will forget."""
+        """Have the dead letters written that are owed by the states that `topics_deleted` will forget."""
         if any(topic.name == SHARE_GROUP_STATE for topic in topics):
             self._hand_over_letters(self._all_states())
             return
@@ -250,7 +254,8 @@ class ShareCoordinatorService(Service):
             self._routes.pop(topic_id, None)
 
     async def _forget_states(self, topic_ids: frozenset[bytes]) -> None:
-        """Forget the states of topics, from now on if they are many: there is no way to them any more."""
+        """Forget the topics' states; if there are many, over several turns, since no request can reach them any more.
+        """
         for partition in self.partitions:
             left = sum(map(partition.shard.count_of, topic_ids))
             while left > PIECE:

@@ -1,5 +1,5 @@
-"""The times in the headers of records that a share fetch has read: which records wait, and which are refused. Loaded
-for groups with delays alone.
+"""The times in the headers of records that a share fetch has read: which records wait, and which are refused. This
+module is imported only for groups with delays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CRC_AT: Final = 17
 
 
 def dated_in(leader: SharePartitionLeader, read: ReadResult, clock: Clock) -> Dated:
-    """Return what is dated of a read of the leader's records."""
+    """Return the dated records of a read of the leader's partition."""
     found = HeaderValues([], [])
     for span in read.batches:
         if span.attributes & CODEC_MASK:
@@ -49,7 +49,7 @@ def _opened(leader: SharePartitionLeader, records: bytes, position: int, base_of
 
 
 def refused_of(acquired: Sequence[AcquiredRange], refused: Sequence[tuple[int, bytes]]) -> list[AckBatch]:
-    """Return the rejections of the acquired records among the refused ones, ascending, neighbours joined."""
+    """Return rejections of the acquired records that are refused, ascending, with neighbours joined."""
     found: list[AckBatch] = []
     at = 0
     for offset, _ in refused:

@@ -1,4 +1,4 @@
-"""Log lines about events of share groups' records that an operator may want to know."""
+"""Log lines about events of share groups' records, for operators."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MOST_RANGES: Final = 10  # of one event
 
 
 class ShareEvents:
-    """Logs for the share partitions of this broker. Records and keys are never among what is logged."""
+    """Logs for the share partitions of this broker. Records and keys are never logged."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._given_up = BoundedLog(logger, now_ms)
 
     def given_up(self, leader: SharePartitionLeader, ranges: Sequence[GivenUpRange]) -> None:
-        """Take note that the last delivery of these offsets has failed."""
+        """Log that the last delivery of these offsets has failed."""
         if len(ranges) > MOST_RANGES:
             rest = ranges[MOST_RANGES:]
             self._given_up.log(
@@ -60,7 +60,7 @@ class ShareEvents:
             )
 
     def locks_ran_out(self, leader: SharePartitionLeader, write: WriteState) -> None:
-        """Record that the acquisition locks of these records have expired."""
+        """Log that the acquisition locks of these records have expired."""
         if not logger.isEnabledFor(logging.DEBUG):
             return
         ranges = [(row.first_offset, row.last_offset) for row in write.batches]

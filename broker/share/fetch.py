@@ -1,5 +1,5 @@
-"""A share fetch in progress: look, read, acquire; then wait at the share partitions until there are records or the time
-is up.
+"""A share fetch in progress: it looks, reads and acquires; then it waits at the share partitions for records, until its
+time is up.
 
 Follows Apache Kafka 4.3.1's delayed share fetch, with four differences: a fetch that acquired nothing continues to wait
 instead of returning an empty answer early; one whose topic is deleted is answered at once; rights are checked again
@@ -32,7 +32,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcquireMode
 
 MOST_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of records read in one turn of the loop: 4 ms. A record batch that is larger comes whatever its size."""
+"""The most bytes of records read in one turn of the loop, which takes 4 ms. A larger record batch is read whole."""
 _NEWS: Final = 500  # share partitions with news that one look takes, 3 µs each, 30 µs with records
 
 
@@ -59,7 +59,7 @@ class ShareFetchParams(NamedTuple):
 
 
 class WantedPartition(NamedTuple):
-    """A partition to fetch, in order. `topic` is None, and `error` says why, when it cannot be fetched at all."""
+    """A partition to fetch, in order. `topic` is None if it cannot be fetched at all; `error` is the reason then."""
 
     topic_id: bytes
     partition: int
@@ -68,11 +68,12 @@ class WantedPartition(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The fetch's result for one partition. `records` are whole batches around the acquired ranges, never null:
-    librdkafka rejects the whole answer otherwise.
+    """The result for one partition. `records` are whole batches around the acquired ranges, never null: librdkafka
+    rejects a whole answer with null.
 
-    Without an error and without records: the partition was looked at, and had nothing to acquire. `rounded`: with order
-    by key, how many records the fetch may have in all, because a record batch that it got some of has so many.
+    Neither an error nor records: the partition was looked at, and had nothing to acquire. `rounded`: with order by key,
+    the number of records that the fetch may acquire in all, rounded up to the size of a record batch of which it
+    acquired a part; else 0.
     """
 
     topic_id: bytes
@@ -84,17 +85,18 @@ class FetchedPartition(NamedTuple):
 
     @property
     def says_something(self) -> bool:
-        """True if a waiting client has to be answered with it."""
+        """True if the result has an error or acquired records, so that a waiting client must be answered."""
         return self.error is not ErrorCode.NONE or len(self.acquired) > 0
 
 
 class ShareFetch:
-    """One ShareFetch's search for records. `start` or `wait` once; `cancel` when its connection is gone.
+    """One ShareFetch's search for records. The caller calls `start` or `wait` once, and `cancel` when its connection
+    has closed.
 
-    The isolation level is the group's at the fetch's arrival: a later change holds for the next ShareFetch. `refuse`
-    returns why records of a topic may not be handed out now, NONE when they may; None where every client may have them.
-    `everything` are the share partitions of a large session, including the wanted ones: those with new records are
-    looked at, too, and new records there also end the wait.
+    The isolation level is the group's when the fetch arrives; a later change applies to the next ShareFetch. `refuse`
+    returns why records of a topic may not be handed out now, NONE if they may; it is None where every client may have
+    them. `everything` has all share partitions of a large session, which wants only some of them. Those with new
+    records are looked at, too, and new records there also end the wait.
     """
 
     __slots__ = (
@@ -165,7 +167,7 @@ class ShareFetch:
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
     def start(self, after: Pending[Any] | None = None) -> Pending[list[FetchedPartition]]:
-        """Try at once, or when `after` has come; park when there is nothing yet."""
+        """Try at once, or when `after` completes; wait at the share partitions if nothing is found."""
         params, now_ms = self._params, self._clock.now_ms()
         for wanted in self._wanted:
             if wanted.topic is None:
@@ -187,7 +189,7 @@ class ShareFetch:
         return self.pending
 
     def _can_only_wait(self) -> bool:
-        """Return True if it is certain that an attempt finds nothing."""
+        """Return True if an attempt is certain to find nothing."""
         if self._expired or self._refused or self._everything or self._refuse is not None or self.is_eager:
             return False
         return self._are_quiet()
@@ -196,8 +198,9 @@ class ShareFetch:
         return all(leader.is_quiet for leader in self._leaders)
 
     def wait(self, leaders: Sequence[SharePartitionLeader]) -> Pending[list[FetchedPartition]]:
-        """Park on share partitions which are all quiet; there is nothing to try. No other ones are wanted, and those
-        that stay so are not in the result.
+        """Wait at share partitions that are all quiet, without an attempt.
+
+        The fetch has no other partitions; the result leaves out those that stay quiet.
         """
         params, now_ms = self._params, self._clock.now_ms()
         self._leaders = list(leaders)
@@ -213,7 +216,7 @@ class ShareFetch:
         self._unpark(self._everything or self._leaders)
 
     def finish(self) -> None:
-        """Stop waiting and answer without records: the broker stops."""
+        """Stop waiting and answer without records, because the broker stops."""
         if not self.pending.done:
             self._complete(self._errors(self._leaders))
 
@@ -237,7 +240,9 @@ class ShareFetch:
             self._room_timer = None
 
     def look_again(self, at: SharePartitionLeader | None = None) -> None:
-        """Look again for records: there may be some `at` one share partition. In a large session look there alone."""
+        """Look for records again, because there may be some now. In a large session, look only at the share partition
+        `at`.
+        """
         if not self.pending.done and not self._is_held:
             self._attempt(last=self._expired, at=at if self._everything and not self._expired else None)
 
@@ -282,7 +287,7 @@ class ShareFetch:
             ahead.expect(leader, NextFetch(params.mode, params.batch_size, params.max_records, max_bytes))
 
     def _count(self, fetched: Sequence[FetchedPartition]) -> None:
-        """Count this fetch as answered, with an error in the topics that failed."""
+        """Count this fetch as answered, and as failed for topics with an error."""
         counters, metadata = self._manager.counters, self._host.metadata
         failed = {each.topic_id for each in fetched if each.error is not ErrorCode.NONE}
         topics: set[bytes] = set()
@@ -304,8 +309,7 @@ class ShareFetch:
     # -- one attempt
 
     def _attempt(self, *, last: bool, at: SharePartitionLeader | None = None) -> bool:
-        """Fetch the partitions that can be fetched, or one share partition if `at` is given; return True when the fetch
-        is answered.
+        """Fetch the partitions that can be fetched, or only `at` if it is given. Return True if the fetch is answered.
         """
         if self._refuse is not None and not self._leave_refused(self._refuse):
             return self._complete(self._errors(()))
@@ -331,7 +335,9 @@ class ShareFetch:
     def _read_and_answer(
         self, leaders: Sequence[SharePartitionLeader], ready: list[SharePartitionLeader], *, last: bool
     ) -> bool:
-        """Read from the share partitions that are open, if there is room; True when the fetch is answered."""
+        """Read from the share partitions that are open, if the answer budget has room. Return True if the fetch is
+        answered.
+        """
         if not self._host.answer_budget.has_room():
             if not last and self._room_timer is None:
                 self._room_timer = self._clock.call_at(self._clock.now_ms() + ROOM_WAIT_MS, self._look_for_room)
@@ -351,8 +357,8 @@ class ShareFetch:
         return False
 
     def _waits_for_disk(self, fetched: list[FetchedPartition]) -> bool:
-        """Return whether to look again when a thread has read records, since there is nothing else: whatever the time
-        to wait, they exist.
+        """Return True if nothing was found but a thread is reading records from the disk. The fetch looks again when it
+        has, even if its time is up.
         """
         being_read, self._being_read = self._being_read, None
         if not being_read or any(each.says_something for each in fetched):
@@ -371,11 +377,13 @@ class ShareFetch:
         self._clock.call_soon(self._look_behind)
 
     def _is_here(self, leader: SharePartitionLeader, _value: None) -> None:
-        """Let all waiting fetches look: the one for which it was read may be answered, or its client gone."""
+        """Let all fetches of the share partition look: the one that asked for these records may have been answered, or
+        its client be gone.
+        """
         self._manager.purgatory.wake(leader)
 
     def _looked_at(self) -> tuple[Sequence[SharePartitionLeader], list[SharePartitionLeader]]:
-        """Return the share partitions to look at, and those that are open."""
+        """Return the share partitions to look at, and those of them that are open."""
         ready = [leader for leader in self._leaders if self._is_ready(leader)]
         self._open = len(ready)
         if not self._everything:
@@ -390,7 +398,7 @@ class ShareFetch:
         return [at] if may_have else [], [at] if may_have and self._is_ready(at) else []
 
     def _with_news(self) -> list[SharePartitionLeader]:
-        """Return other share partitions with changes since an empty look, as many as one turn can take."""
+        """Return other share partitions with news since a look there found nothing, as many as one turn can take."""
         looked_at = set(self._leaders)
         news = (each for each in self._everything if each.has_news and each not in looked_at)
         return [each for each in islice(news, _NEWS) if self._manager.may_find(each) and self._may_have(each)]
@@ -399,7 +407,7 @@ class ShareFetch:
         return self._refuse is None or self._refuse(leader.topic) is ErrorCode.NONE
 
     def _leave_refused(self, refuse: Callable[[str], ErrorCode]) -> bool:
-        """Drop partitions that may no longer be read; return False when none is left."""
+        """Drop partitions whose records may no longer be handed out. Return False if none is left."""
         errors = {topic: refuse(topic) for topic in {leader.topic for leader in self._leaders}}
         gone = [leader for leader in self._leaders if errors[leader.topic] is not ErrorCode.NONE]
         for leader in gone:
@@ -438,11 +446,11 @@ class ShareFetch:
         return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE)
 
     def _wants_records_of(self, leader: SharePartitionLeader) -> bool:
-        """Return whether there are records that it would acquire."""
+        """Return True if the leader has records that this fetch would acquire."""
         return not self._takes_nothing and leader.core.next_fetch_offset() < leader.upto(committed=self._committed)
 
     def _may_bring(self, ready: list[SharePartitionLeader]) -> bool:
-        """Return whether a read would bring records, an error, or a start offset that has moved."""
+        """Return True if a read would find records or an error, or move a start offset."""
         for leader in ready:
             log, offset = leader.log, leader.core.next_fetch_offset()
             if offset < leader.upto(committed=self._committed) or offset < log.log_start_offset or log.refusal:
@@ -464,8 +472,8 @@ class ShareFetch:
         return False
 
     def _fetch(self, ready: list[SharePartitionLeader], budgets: list[int]) -> list[FetchedPartition]:
-        """Return a result for each partition that was open, in order: as by Apache Kafka also for those without
-        records.
+        """Return a result for each of the partitions in `ready`, in order, including those without records, as Apache
+        Kafka does.
         """
         fetched: list[FetchedPartition] = []
         asked, taken, rounded = self._params.max_records, 0, 0
@@ -485,7 +493,8 @@ class ShareFetch:
         return all(waiter is self for waiter in leader.waiters)
 
     def _fetch_one(self, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> FetchedPartition | None:
-        """Read and acquire from one share partition; None when nothing was acquired."""
+        """Read from one share partition and acquire records. Return None if nothing was acquired and there is no error.
+        """
         core, log, params = leader.core, leader.log, self._params
         now = self._clock.now_ms()
         offset, read = self._read(leader, max_bytes, max_records)
@@ -547,7 +556,9 @@ class ShareFetch:
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
     ) -> tuple[int, ReadResult | ErrorCode | NotHereYet | BeingRead]:
-        """Read the next fetch offset, and the records from there, as far as they may be acquired."""
+        """Return the next fetch offset, and the records from there on, as far as they may be acquired, or why they
+        cannot be read.
+        """
         core, log, upto = leader.core, leader.log, leader.upto(committed=self._committed)
         if not core.settings.order_by_key:
             offset, until = core.next_read(self._params.mode, max_records)

@@ -1,7 +1,8 @@
-"""Dead letters owed by share partitions whose state is about to be removed, by altered or deleted offsets or the like.
+"""Dead letters owed by share partitions whose state is about to be removed, for instance because offsets are altered or
+deleted.
 
-The state alone shows which letters are still to be written (it has the records as *archiving*), so they have to be in
-the queue before it is removed: a crash at any moment leaves either the state or the letters.
+Only the state shows which letters are still to be written (their records are *archiving*), so the letters must be in
+the queue before the state is removed: a crash at any moment leaves one of the two.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.primitives import uuid_to_text
 
 LONGEST_WAIT_MS: Final = 10_000
-"""Clients give up after 30 seconds or more; they try again after COORDINATOR_NOT_AVAILABLE."""
+"""The longest wait for letters. It is shorter than the timeout of clients (30 seconds or more), which try again after
+COORDINATOR_NOT_AVAILABLE.
+"""
 
 NAMELESS: Final = "its topic was deleted, and its name is not known any more"
 
 
 class LastLetters:
-    """Waits for dead letters that share partitions owe. `trouble` returns why they are not written, "" if that is not
-    known.
+    """A service that waits for dead letters owed by share partitions. `trouble` returns why they are not written, "" if
+    that is not known.
     """
 
     def __init__(
@@ -49,11 +52,11 @@ class LastLetters:
         self._trouble = trouble
 
     def written(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """Wait until all dead letters of the share partition are written: NO_ERROR in that turn, at once if there are
-        none.
+        """Wait until all dead letters of the share partition are written. Complete with NO_ERROR in the same turn, at
+        once if there are none.
 
-        A state that no leader has in memory and that owes some is loaded for it. COORDINATOR_NOT_AVAILABLE when it
-        cannot be loaded, and when the letters are not written after `LONGEST_WAIT_MS`.
+        If letters are owed by a state that no leader has in memory, the state is loaded. Complete with
+        COORDINATOR_NOT_AVAILABLE if it cannot be loaded, or if the letters are not written within `LONGEST_WAIT_MS`.
         """
         leader = self._partitions.get(key)
         if leader is not None:
@@ -63,11 +66,14 @@ class LastLetters:
     def write_orphaned(
         self, owed: Mapping[SharePartitionKey, Sequence[StateBatch]], deleted: Mapping[bytes, str]
     ) -> None:
-        """Write the letters of states that are removed in this turn with their topics, or with the topic of states,
-        unless a leader does. `owed`: their archiving batches; `deleted`: names of deleted topics, by id.
+        """Write the dead letters of states that are removed in this turn, with their topics or with
+        `__share_group_state`.
 
-        A crash before they are written loses them: a topic is not kept for them. Those of a topic whose name is
-        forgotten are logged and counted as lost.
+        Where a loaded leader exists, it writes them. `owed` has the archiving batches of the states, `deleted` the
+        names of deleted topics by id.
+
+        A crash before letters are written loses them, since no topic is kept for them. Letters of a topic whose name is
+        no longer known are logged and counted as lost.
         """
         for key, batches in owed.items():
             leader = self._partitions.get(key)

@@ -20,11 +20,11 @@ from shareq.protocol.records.header_values import HeaderValues
 NO_VISIT: Final = ("", -(2**62))
 
 MOST_REASONS: Final = 500
-"""That are kept of one share partition: they matter until a letter is written, mostly at once."""
+"""The most reasons kept for one share partition. Each is needed until a dead letter is written, mostly at once."""
 
 
 class LeaderState(Enum):
-    """Life of a share partition in this broker's memory."""
+    """The life of a share partition in this broker's memory."""
 
     LOADING = auto()
     ACTIVE = auto()
@@ -33,8 +33,8 @@ class LeaderState(Enum):
 
 
 class OpenedBatch(NamedTuple):
-    """The times in the compressed batch that was opened last: one of which few records are acquired at a time is read
-    again and again.
+    """The times in the compressed batch that was opened last. A batch of which each fetch acquires only a few records
+    is read many times.
     """
 
     base_offset: int
@@ -44,7 +44,7 @@ class OpenedBatch(NamedTuple):
 
 @dataclass(slots=True)
 class Unreadable:
-    """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and how often that was tried."""
+    """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and the number of attempts."""
 
     first_offset: int
     next_offset: int
@@ -104,15 +104,15 @@ class SharePartitionLeader:
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
 
     def visited(self, member_id: str, now_ms: int) -> None:
-        """Note a fetch of the member."""
+        """Note that the member has fetched."""
         last, before = self.visits
         self.visits = ((member_id, now_ms), before if member_id == last[0] else last)
 
     def is_for_others(self, member_id: str, now_ms: int) -> bool:
-        """Return True if the member's fetch waits and leaves the records to others.
+        """Return True if the member's fetch has to leave the records to other members.
 
-        It let locks run out, and a member that did not has fetched within the time of a lock, so that it may be
-        expected back.
+        That is so if a lock of the member has expired, and a member without an expired lock has fetched within the last
+        lock duration, so that it is likely to fetch again.
         """
         lapsed = self.core.lapsed
         if member_id not in lapsed:
@@ -121,7 +121,7 @@ class SharePartitionLeader:
         return any(ms > since_ms and other not in lapsed for other, ms in self.visits)
 
     def note_reason(self, offset: int, reason: bytes) -> None:
-        """Keep why a member gives a record back until its dead letter is written, if it gets one."""
+        """Keep the reason why a member gave a record back, for the record's dead letter if it gets one."""
         self.reasons.pop(offset, None)
         self.reasons[offset] = reason
         if len(self.reasons) > MOST_REASONS:
@@ -129,17 +129,17 @@ class SharePartitionLeader:
 
     @property
     def is_active(self) -> bool:
-        """It is loaded, and this broker leads it."""
+        """True if the share partition is loaded, and this broker leads it."""
         return self.state is LeaderState.ACTIVE
 
     @property
     def hands_out(self) -> bool:
-        """It is loaded, and no other leader has begun since."""
+        """True if the share partition is loaded, and no other leader has begun since."""
         return self.state is LeaderState.ACTIVE and self.error is ErrorCode.NONE
 
     @property
     def is_quiet(self) -> bool:
-        """True if all that its log has was looked at: a fetch that comes now can only wait."""
+        """True if a look has found nothing and nothing has changed since: a fetch that comes now can only wait."""
         if self.has_news or self.state is not LeaderState.ACTIVE or self.error is not ErrorCode.NONE:
             return False
         return self.log.refusal is ErrorCode.NONE
@@ -151,7 +151,7 @@ class SharePartitionLeader:
 
     @property
     def is_gone(self) -> bool:
-        """Its topic was deleted, or another broker leads it. `error` says which."""
+        """True if its topic was deleted, or another broker leads it; `error` says which."""
         return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
 
     @property
@@ -160,13 +160,15 @@ class SharePartitionLeader:
         return self.is_gone or (self.is_active and not self.hands_out)
 
     def upto(self, *, committed: bool) -> int:
-        """Readers see up to here (exclusive): the last stable offset where they read committed records alone."""
+        """Return the offset (exclusive) up to which members may read: the last stable offset if `committed`, else the
+        high watermark.
+        """
         return self.log.last_stable_offset if committed else self.log.high_watermark
 
     def may_have_records(self) -> bool:
         """Return False if no fetch of the group could acquire records from the log now, or find an error there.
 
-        If the log had nothing to read, the result stays False until something changes.
+        Once the log was found to have nothing to read, return False until something changes.
         """
         core, log = self.core, self.log
         if not self.has_news or not core.can_acquire():
@@ -179,7 +181,8 @@ class SharePartitionLeader:
         return not committed or offset < log.last_stable_offset or log.refusal is not ErrorCode.NONE
 
     def aborted(self, read: ReadResult) -> Sequence[tuple[int, int]]:
-        """Return the record batches of the read that a read_committed group must not get."""
+        """Return the offset ranges (inclusive) of the read's record batches that a read_committed group must not get.
+        """
         if not read.batches:
             return ()
         transactions = self.log.aborted_transactions(read.batches[0].base_offset, read.batches[-1].last_offset + 1)
@@ -194,35 +197,36 @@ class Parked(Protocol):
 
     @property
     def is_eager(self) -> bool:
-        """True if it is answered as soon as a share partition is open, with or without records."""
+        """True if the fetch is answered as soon as a share partition is open, with or without records."""
 
     def look_again(self, at: SharePartitionLeader | None = None) -> None:
-        """Look for records again: there may be some now, on one share partition if one is given."""
+        """Look for records again, because there may be some now; in a large session, only at the share partition `at`.
+        """
 
     def finish(self) -> None:
-        """Answer now, with nothing."""
+        """Answer now, without records."""
 
 
 class DeadLetterWriter(Protocol):
-    """Writes dead letters to the queues of their groups."""
+    """The port to what writes dead letters to the queues of their groups."""
 
     def write(
         self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]
     ) -> None:
         """Write the letters; call `done` with the first and last offset (inclusive) of each finished part.
 
-        Once for each offset, unless the leader is dropped before.
+        `done` is called once for each offset, unless the leader is dropped before.
         """
 
     def records_came(self, leader: SharePartitionLeader) -> None:
-        """Check letters again whose records had to be fetched: a part of the partition can be read now."""
+        """Try again those letters whose records had to be fetched, because a part of the partition can be read now."""
 
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
         """Log and count letters that can never be written."""
 
 
 class NoDeadLetters:
-    """A `DeadLetterWriter` without queues: every letter is finished with at once."""
+    """A `DeadLetterWriter` without queues: it finishes every letter at once, without writing it."""
 
     def write(
         self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]

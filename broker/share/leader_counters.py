@@ -1,4 +1,4 @@
-"""Counters of share groups on this broker: plain integers of `SharePartitionManager`, read on the loop."""
+"""Counters of share groups on this broker: plain integers, changed by `SharePartitionManager` and read on the loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 
 
 class TopicShareRequests:
-    """The share consumers' requests for one topic: all that named it, and the failed ones."""
+    """The counts of share consumers' requests for one topic: all that named it, and the failed ones."""
 
     __slots__ = ("acknowledgements", "failed_acknowledgements", "failed_fetches", "fetches")
 
@@ -25,8 +25,8 @@ class GroupShareFetches:
     """The share fetches of one group that were answered.
 
     A partition is open to a fetch when it is loaded and has something to deliver again, or room below its limit of
-    record locks. `ratio_sum`: which part of the partitions asked for was open at the end, added up over the fetches.
-    `waited_ns`: until one of them was, at most until the time was up, added up as well.
+    record locks. `ratio_sum` adds up, over the fetches, the part (0 to 1) of the requested partitions that were open at
+    the end. `waited_ns` adds up the time until the first one was open, or until the fetch ended.
     """
 
     __slots__ = ("answered", "ratio_sum", "waited_ns")
@@ -41,8 +41,8 @@ class ShareCounters:
     """Counters by share partition, topic and group.
 
     The counters of a share partition outlive its leader, so that they continue when a group's consumers leave and
-    return; they end with its state. `ended` is the sum of those that have ended. Only existing groups and topics are
-    counted by name, so invented names take no memory.
+    return; they end with its state. `ended` is the sum of the counters that have ended. Only existing groups and topics
+    have counters by name, so invented names take no memory.
     """
 
     def __init__(self) -> None:
@@ -69,21 +69,21 @@ class ShareCounters:
         return counters
 
     def fetched(self, topic_ids: Iterable[bytes], failed: Iterable[bytes]) -> None:
-        """Count an answered share fetch of partitions of these topics; errors were about the failed ones among them."""
+        """Count an answered share fetch for the topics it fetched from, and as failed for those in `failed`."""
         for topic_id in topic_ids:
             self.of_topic(topic_id).fetches += 1
         for topic_id in failed:
             self.of_topic(topic_id).failed_fetches += 1
 
     def acknowledged(self, topic_ids: Iterable[bytes], failed: Iterable[bytes]) -> None:
-        """Count answered acknowledgements in the same way, from whichever request."""
+        """Count answered acknowledgements, of a ShareFetch or a ShareAcknowledge, as `fetched` counts fetches."""
         for topic_id in topic_ids:
             self.of_topic(topic_id).acknowledgements += 1
         for topic_id in failed:
             self.of_topic(topic_id).failed_acknowledgements += 1
 
     def end(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Forget these share partitions, whose states are gone."""
+        """End the counters of share partitions whose states were removed."""
         for key in keys:
             self.groups.pop(key.group_id, None)
             self.breakers.pop(key.group_id, None)
@@ -92,7 +92,7 @@ class ShareCounters:
                 self.ended.add(counters)
 
     def end_topics(self, topic_ids: Collection[bytes]) -> None:
-        """Forget topics that were deleted."""
+        """Remove the counters of deleted topics."""
         for topic_id in topic_ids:
             self.topics.pop(topic_id, None)
         for key in [key for key in self.partitions if key.topic_id in topic_ids]:

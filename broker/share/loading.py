@@ -1,7 +1,7 @@
-"""Loading a share partition: its persisted state, and the start offset of one without such a state.
+"""Loading of a share partition: its persisted state, or the start offset of one that has no such state.
 
-The start offset of a new share partition is persisted with the first acquisition. Apache Kafka resolves it again after
-a crash, and with `latest` skips the records in between. Within a state epoch the stored start offset never moves back.
+The start offset of a new share partition is persisted before the first acquisition. Apache Kafka resolves it again
+after a crash, and with `latest` it then skips records. Within a state epoch the stored start offset never moves back.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ _NOT_SERVED_HERE = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     }
 )
-"""Errors of a state that another node may serve."""
+"""Errors from which a state may be served by another node."""
 
 
 class Loads:
-    """The share partitions that are being loaded. `ended` is called with each loaded share partition, and with the
-    error if it failed; not with one that was dropped in the meantime.
+    """The share partitions that are being loaded. `ended` is called at the end of each load, with the error or NONE,
+    unless the share partition was dropped meanwhile.
 
-    A state that reaches beyond the log's end shows records that a power loss took: it is cut, and written again.
-    Without `believes_absence` the log may have them elsewhere, and the load waits until it shows them here; a state
-    that is not here is where the share partition is led now.
+    A state that reaches beyond the log's end has records that a power loss destroyed: it is cut, and written again.
+    Without `believes_absence`, the cluster may have these records although the node does not know of them yet; so the
+    load waits for them. A state that this node does not serve is then served by the node that leads the share partition
+    now.
     """
 
     def __init__(
@@ -58,14 +59,16 @@ class Loads:
         self._ended = ended
         self._believes_absence = believes_absence
         self.waiting: dict[SharePartitionLeader, Pending[None]] = {}
-        """Those that wait for their logs to grow."""
+        """The share partitions whose load waits for the log to grow."""
 
     def begin(self, leader: SharePartitionLeader) -> None:
         """Load a share partition."""
         self._begin(self._load(leader))
 
     def look_again(self, leader: SharePartitionLeader) -> None:
-        """Continue with one that waits: its log has grown or was cut, or it was dropped. Harmless for others."""
+        """Continue a load that waits, because the log has grown or was cut, or the share partition was dropped. Do
+        nothing for others.
+        """
         waiting = self.waiting.pop(leader, None)
         if waiting is not None:
             waiting.complete(None)
@@ -76,7 +79,9 @@ class Loads:
             self._ended(leader, error)
 
     async def _loaded(self, leader: SharePartitionLeader) -> ErrorCode:
-        """Return why the share partition cannot be loaded, or NONE; any value for one that was dropped meanwhile."""
+        """Load the share partition; return NONE or the reason why it failed. The result has no meaning if it was
+        dropped meanwhile.
+        """
         state = await self._persister.read_state(leader.key, leader.log.leader_epoch)
         error = self._surfaced(state.error)
         if error is not ErrorCode.NONE or not _is_loading(leader):
@@ -103,17 +108,19 @@ class Loads:
         return error
 
     def _surfaced(self, error: ErrorCode) -> ErrorCode:
-        """Return the consumer's error for a state's.
+        """Return the error that the consumer gets for an error of the persister.
 
-        Where states move, one that is not served here is where the share partition is led now, or will be: consumers
-        ask again after NOT_LEADER_OR_FOLLOWER, while COORDINATOR_NOT_AVAILABLE makes librdkafka and Java raise.
+        In a cluster of nodes, a state that is not served here is, or will be, served by the share partition's new
+        leader. Consumers look for that after NOT_LEADER_OR_FOLLOWER, while librdkafka and Java raise an exception for
+        COORDINATOR_NOT_AVAILABLE.
         """
         if error in _NOT_SERVED_HERE and not self._believes_absence:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return surfaced_error(error)
 
     async def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
-        """Return where a share partition without a start offset begins: `share.auto.offset.reset`."""
+        """Return the first offset of a share partition without a persisted start offset, by `share.auto.offset.reset`.
+        """
         reset = leader.core.settings.auto_offset_reset
         if reset.strategy != "by_duration":
             ends = await _ends(leader)
@@ -133,7 +140,7 @@ class Loads:
     async def _log_end(
         self, leader: SharePartitionLeader, start_offset: int, batches: Sequence[StateBatch]
     ) -> int | ErrorCode:
-        """Return the log's end (exclusive), once that is known for all records in the state."""
+        """Return the log's end (exclusive), once the log is known to reach as far as the state, or was cut."""
         log = leader.log
         if not self._believes_absence and leader.truncated_to is None:
             reached = max((batch.last_offset + 1 for batch in batches), default=start_offset)
@@ -146,7 +153,7 @@ class Loads:
         return end if leader.truncated_to is None else min(end, leader.truncated_to)
 
     async def _grown(self, leader: SharePartitionLeader, reached: int) -> None:
-        """Wait until the log ends at `reached` (exclusive) or behind it, or was cut."""
+        """Wait until the log ends at or behind `reached` (exclusive), or was cut."""
         log = leader.log
         if log.high_watermark < reached:
             logger.warning(
@@ -160,9 +167,9 @@ class Loads:
             await waiting
 
     async def _rewritten(self, leader: SharePartitionLeader, found: PersistedState, log_end: int) -> ErrorCode:
-        """Replace a state that reaches beyond the log's end by the loaded part of it.
+        """Replace a persisted state that reaches beyond the log's end by the part of it that was loaded.
 
-        Else the coordinator would go on reporting the lost records when others have got their offsets.
+        Otherwise the coordinator would still apply the states of lost records to new records with the same offsets.
         """
         core, rows = leader.core, leader.core.snapshot()
         logger.warning(
@@ -178,14 +185,16 @@ class Loads:
 
 
 def in_wall_time(clock: Clock, delays: Sequence[Delay]) -> tuple[Delay, ...]:
-    """Return delays of a share partition in wall-clock time, which is how they are persisted."""
+    """Return the delays of a share partition converted from monotonic to wall-clock time, in which they are persisted.
+    """
     ahead = clock.wall_ms() - clock.now_ms()
     return tuple(each._replace(not_before_ms=max(each.not_before_ms + ahead, 0)) for each in delays)
 
 
 def _monotonic(clock: Clock, delays: Sequence[Delay], longest_ms: int) -> list[Delay]:
-    """Return persisted delays in this process's time, without those that are over. The wall clock may have been set
-    back meanwhile: none lasts longer than `longest_ms` from now.
+    """Return persisted delays converted to monotonic time, without those that are over.
+
+    The wall clock may have been set back meanwhile, so no delay lasts longer than `longest_ms` from now.
     """
     now, wall = clock.now_ms(), clock.wall_ms()
     left = ((each, min(each.not_before_ms - wall, longest_ms)) for each in delays)
@@ -204,7 +213,8 @@ async def _ends(leader: SharePartitionLeader) -> Ends | ErrorCode:
 
 
 def _surfaced_of_log(error: ErrorCode) -> ErrorCode:
-    """Return the consumer's error for a log's: after OFFSET_NOT_AVAILABLE consumers ask again."""
+    """Return the error that the consumer gets for an error of the log: after OFFSET_NOT_AVAILABLE consumers ask again.
+    """
     return ErrorCode.OFFSET_NOT_AVAILABLE if error is ErrorCode.REQUEST_TIMED_OUT else error
 
 

@@ -1,4 +1,5 @@
-"""The share-partition leader's shell: loads share partitions, performs their effects, keeps their one timer.
+"""The shell of the share-partition leaders: it loads share partitions, performs their effects, and has the one timer
+for all.
 
 The rules live in `shareq.broker.share.core`; this file moves values between them, the persister and the logs.
 """
@@ -57,17 +58,17 @@ logger = logging.getLogger(__name__)
 
 
 class LeadersOfGroup(dict[PartitionId, SharePartitionLeader]):
-    """The share partitions of a group that are in memory; `changes` says how often others were."""
+    """The share partitions of a group that are in memory; `changes` counts how often they changed."""
 
     changes = 0
 
 
 class SharePartitionManager:
-    """The cache of share partitions this broker leads, and everything that happens to them.
+    """The share partitions in this broker's memory, and all operations on them.
 
-    `sources` has the records, `settings` the properties of groups, `persister` stores states; `other_leaders` names the
-    brokers that lead the other partitions; `dead_letters` writes to the groups' dead-letter queues; `pause` pauses
-    groups whose breaker wants that.
+    `sources` has the records, `settings` the properties of groups, and `persister` stores states. `other_leaders` names
+    the brokers that lead other partitions. `dead_letters` writes to the groups' dead-letter queues. `pause` pauses a
+    group whose breaker opens.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class SharePartitionManager:
         return self._kept_reads
 
     def dated(self, leader: SharePartitionLeader, read: ReadResult) -> Dated:
-        """Return what is dated of a read, for a share partition of a group with delays."""
+        """Return the dated records of a read, for a share partition of a group with delays."""
         from shareq.broker.share.dated_records import dated_in  # for these groups alone
 
         return dated_in(leader, read, self._env.clock)
@@ -124,7 +125,7 @@ class SharePartitionManager:
         acquired: Sequence[AcquiredRange],
         refused: Sequence[tuple[int, bytes]],
     ) -> list[AcquiredRange]:
-        """Reject the refused records that were just acquired, on the member's behalf.
+        """Reject the refused records among those just acquired, on the member's behalf.
 
         Return the ranges left to deliver.
 
@@ -141,7 +142,7 @@ class SharePartitionManager:
         return cut_out(acquired, [(each.first_offset, each.last_offset) for each in rejections])
 
     def ahead(self) -> Ahead:
-        """Return the work ahead for share partitions with order by key, done when a fetch of them was answered."""
+        """Return the work done ahead for share partitions with order by key, after a fetch of them was answered."""
         if self._ahead is None:
             from shareq.broker.share.ordered.ahead import Ahead  # for these groups alone
 
@@ -149,12 +150,12 @@ class SharePartitionManager:
         return self._ahead
 
     def may_hand_out(self, leader: SharePartitionLeader) -> bool:
-        """Return whether its records may be handed out by this broker now."""
+        """Return True if this broker may hand out the share partition's records now."""
         others = self._other_leaders
         return others.is_alone or others.may_hand_out(leader.topic, leader.key.partition)
 
     def may_find(self, leader: SharePartitionLeader) -> bool:
-        """Return False if no fetch that looks at the share partition now could find anything there."""
+        """Return False if a fetch that looks at the share partition now would find neither records nor an error."""
         if not leader.hands_out:
             return leader.fails_waiters
         self.refresh_settings(leader)
@@ -163,7 +164,7 @@ class SharePartitionManager:
     # -- looking up and loading
 
     def get(self, key: SharePartitionKey) -> SharePartitionLeader | None:
-        """Return the share partition if it is in memory."""
+        """Return the share partition if it is in memory, else None."""
         return self._leaders.get(key)
 
     def leaders(self) -> list[SharePartitionLeader]:
@@ -171,11 +172,11 @@ class SharePartitionManager:
         return [each for each in self._leaders.values() if each.is_active]
 
     def of_group(self, group_id: str) -> LeadersOfGroup:
-        """Return the share partitions of a group that are in memory; not to be changed."""
+        """Return the share partitions of a group that are in memory. The caller must not change them."""
         return self._by_group.get(group_id) or LeadersOfGroup()
 
     def of_session(self, session: ShareSession) -> Sequence[SharePartitionLeader]:
-        """Return the share partitions of a session that are in memory."""
+        """Return those share partitions of a session that are in memory."""
         known, kept = self.of_group(session.group_id), session.in_memory
         if kept is None or kept.known is not known or kept.changes != known.changes:
             found = [known[place] for place in session.partitions if place in known]
@@ -183,7 +184,7 @@ class SharePartitionManager:
         return kept.found
 
     def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
-        """Return the share partition; begin to load it when it is not in memory."""
+        """Return the share partition; begin to load it if it is not in memory."""
         leader = self._leaders.get(key)
         if leader is not None:
             leader.left = False
@@ -225,7 +226,7 @@ class SharePartitionManager:
             self._letters_done(leader)
 
     def _drop(self, leader: SharePartitionLeader, state: LeaderState) -> None:
-        """Take a share partition out of memory; the next fetch loads it again."""
+        """Remove a share partition from memory; the next fetch loads it again."""
         leader.state = state
         self._loads.look_again(leader)
         if self._kept_reads is not None:
@@ -254,8 +255,8 @@ class SharePartitionManager:
             self._drop(leader, LeaderState.FENCED)
 
     def leader_begun(self, key: SharePartitionKey, leader_epoch: int) -> None:
-        """Hand out no more of a share partition if a leader of a higher epoch has read its state. The next write is
-        refused, and drops it.
+        """Stop handing out records of a share partition, because a leader with a higher epoch has read its state. Its
+        next write is refused, and drops it.
         """
         leader = self._leaders.get(key)
         if leader is not None and leader.is_active and leader.core.leader_epoch < leader_epoch:
@@ -284,15 +285,15 @@ class SharePartitionManager:
         return pending
 
     def release(self, key: SharePartitionKey, member_id: str) -> None:
-        """Release all records of the member: its share session ended."""
+        """Release all records that the member holds, because its share session ended."""
         leader = self._leaders.get(key)
         if leader is not None and leader.state is LeaderState.ACTIVE:
             self.refresh_settings(leader)
             self.perform(leader, leader.core.release_acquired_records(member_id, self._env.clock.now_ms()))
 
     def give_back(self, key: SharePartitionKey, member_id: str, acquired: Iterable[AcquiredRange]) -> None:
-        """Release records that a fetch of the member has just acquired but that its answer will not contain; nothing if
-        the member no longer holds all of them.
+        """Release records that a fetch of the member has just acquired but that its answer will not contain. Nothing is
+        released if the member no longer holds all of them.
         """
         leader = self._leaders.get(key)
         if leader is not None and leader.state is LeaderState.ACTIVE:
@@ -300,7 +301,8 @@ class SharePartitionManager:
             self.acknowledge(leader, member_id, released)
 
     def skips_unreadable(self, leader: SharePartitionLeader, offset: int, upto: int) -> bool:
-        """Return True if delivery goes on behind an offset that the log could not read; else the member gets the error.
+        """Return True if delivery continues behind an offset that the log could not read; if False, the member gets the
+        error.
 
         Each failed read counts as a delivery. At the delivery limit the records are archived, up to the next one that
         can be read, or to `upto` (exclusive).
@@ -327,12 +329,16 @@ class SharePartitionManager:
         return skipped
 
     def refresh_settings(self, leader: SharePartitionLeader) -> None:
-        """Limits are looked up on every use, so that a changed group config takes effect at once."""
+        """Take over the group's current limits. This is done on each use, so that a changed group config takes effect
+        at once.
+        """
         leader.core.settings = self._settings.share_group(leader.key.group_id)
 
     def group_empty(self, group_id: str) -> None:
-        """Forget the share partitions of a group whose last share session ended; their state is
+        """Remove the share partitions of a group from memory, because its last share session ended; their states are
         read again when needed.
+
+        Those that owe dead letters stay until these are written.
         """
         for leader in list(self.of_group(group_id).values()):
             if leader.owes_letters:
@@ -341,7 +347,7 @@ class SharePartitionManager:
                 self._drop(leader, LeaderState.FENCED)
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Forget the states of these share partitions, because another operation rewrites or deletes them.
+        """Remove these share partitions from memory, because another operation rewrites or deletes their states.
 
         The call comes together with the share coordinator's operation, so there is no gap: a pending write precedes the
         operation, a dropped share partition begins no write, and the next load reads the state after it. State epochs
@@ -354,12 +360,12 @@ class SharePartitionManager:
                 self._drop(leader, LeaderState.FENCED)
 
     def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
-        """Drop the states like `state_replaced`, and end their counters by name, too."""
+        """Remove share partitions like `state_replaced`, and end their counters, because their states are deleted."""
         self.state_replaced(keys)
         self.counters.end(keys)
 
     def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Drop every share partition of deleted topics; with the topic of their states, all of them."""
+        """Drop all share partitions of deleted topics; if `__share_group_state` was deleted, drop all."""
         topic_ids = {topic.topic_id for topic in topics}
         for leader in [leader for key, leader in self._leaders.items() if key.topic_id in topic_ids]:
             leader.orphaned = True
@@ -370,7 +376,7 @@ class SharePartitionManager:
             self.counters.end(list(self.counters.partitions))
 
     def forget_all(self) -> None:
-        """Share groups were switched off: drop every share partition, and answer waiting requests."""
+        """Drop every share partition and answer waiting requests, because share groups were switched off."""
         self.purgatory.finish_all()
         for leader in list(self._leaders.values()):
             self._drop(leader, LeaderState.FENCED)
@@ -390,7 +396,7 @@ class SharePartitionManager:
     # -- effects and time
 
     def perform(self, leader: SharePartitionLeader, effects: Sequence[Effect]) -> None:
-        """Carry out the effects that the core returned."""
+        """Perform the effects that the core returned."""
         for effect in effects:
             if isinstance(effect, WriteState):
                 self._write(leader, effect)
@@ -412,12 +418,16 @@ class SharePartitionManager:
         self._breakers.count(group_id, letters)
 
     def config_changed(self, group_id: str | None) -> None:
-        """Take note of other properties of the group, or of all of them."""
+        """Restart the breaker's count if a group is paused now; `group_id` is the group whose properties changed, None
+        for all.
+        """
         if self._breakers is not None:
             self._breakers.config_changed(group_id)
 
     def _bury(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter]) -> None:
-        """Have dead letters written. A leader that is dropped meanwhile leaves its dead to the next one."""
+        """Have dead letters written. If the leader is dropped meanwhile, the next leader of the share partition writes
+        them.
+        """
 
         def done(first_offset: int, last_offset: int) -> None:
             leader.unburied -= last_offset - first_offset + 1
@@ -432,8 +442,10 @@ class SharePartitionManager:
     def bury_orphans(
         self, key: SharePartitionKey, topic: str, batches: Iterable[StateBatch], lost_because: str = ""
     ) -> None:
-        """Write the dead letters of a state that is being removed, and that no leader has loaded. `batches` are its
-        archiving ones: no later leader will find them. `lost_because`: why they cannot be written.
+        """Write the dead letters of a state that is being removed and that no leader has in memory.
+
+        `batches` are its archiving batches, which no later leader will find. `lost_because` is the reason why their
+        letters cannot be written, "" if they can.
         """
         leader = self._orphan(key, topic)
         letters = [leader.core.letter_of(first, last, count) for first, last, _state, count in batches]
@@ -456,8 +468,8 @@ class SharePartitionManager:
         return leader
 
     def _letters_done(self, leader: SharePartitionLeader) -> None:
-        """Once no letter is left to write, notify those that wait for this, and drop a share partition without members
-        that only its dead records kept in memory.
+        """When no letter is left to write, notify those that wait for that, and drop the share partition if its group's
+        last member has left.
         """
         if leader.owes_letters:
             return
@@ -490,10 +502,10 @@ class SharePartitionManager:
             self._letters_done(leader)
 
     def start_is_durable(self, leader: SharePartitionLeader) -> bool:
-        """Return True if records may be acquired because the resolved start offset is durable.
+        """Return True if the resolved start offset is durable, so that records may be acquired.
 
-        Otherwise a crash before the first acknowledgement could resolve it again and skip records. Begins the write if
-        it is not; waiters are woken.
+        If it is not durable, begin to write it; waiting fetches look again when that has ended. Without the write, a
+        crash before the first acknowledgement could resolve the start offset again and skip records.
         """
         write = leader.core.pending_start_write()
         if write is None:
@@ -504,7 +516,9 @@ class SharePartitionManager:
         return False
 
     def arm(self, leader: SharePartitionLeader) -> None:
-        """Note the share partition's next lock deadline; one loop timer serves all of them."""
+        """Note the next time when a lock or a wait of the share partition ends; one loop timer serves all share
+        partitions.
+        """
         deadline = leader.core.next_deadline_ms()
         if deadline is None or (leader.armed_at is not None and leader.armed_at <= deadline):
             return  # what is armed fires no later and looks again
@@ -549,8 +563,8 @@ class SharePartitionManager:
     # -- news of the logs
 
     def on_high_watermark(self, log: RecordSource) -> None:
-        """Let the fetches parked on the partition's share partitions look again at once, and retry its dead letters: it
-        has new records.
+        """Let the fetches that wait on the partition look again at once, and retry its dead letters, because it has new
+        records.
         """
         siblings = self._by_topic.get((log.topic_id, log.partition))
         if siblings:
@@ -562,8 +576,8 @@ class SharePartitionManager:
                     self._dead_letters.records_came(leader)
 
     def on_truncated(self, log: RecordSource) -> None:
-        """Forget the lost records from the partition's high watermark on, and cut the states that contain them: other
-        records may get their offsets.
+        """Forget the lost records from the partition's high watermark on, and cut the states that contain them, because
+        new records may get their offsets.
         """
         end = log.high_watermark
         for key, leader in list(self._by_topic.get((log.topic_id, log.partition), {}).items()):
@@ -578,8 +592,8 @@ class SharePartitionManager:
                 self._load(key, leader.topic, truncated_to=end)
 
     def close(self) -> None:
-        """Stop the timer and the work done ahead; release nothing: locks are not durable, so the records are handed out
-        again after a restart.
+        """Stop the timer and the work done ahead. Nothing is released: locks are not durable, so the records are handed
+        out again after a restart.
         """
         if self._timer is not None:
             self._timer.cancel()

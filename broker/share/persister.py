@@ -1,4 +1,4 @@
-"""The share-group state persister: how the leaders of share partitions keep durable state (KIP-932).
+"""The share-group state persister, through which the leaders of share partitions store their state (KIP-932).
 
 The port has the operations of ReadShareGroupState and WriteShareGroupState. `ShareCoordinatorService` serves it in this
 process, without a connection to itself.
@@ -19,7 +19,7 @@ from shareq.protocol.errors import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class PersistedState:
-    """The answer of ReadShareGroupState. `start_offset` is -1 while it has never been set.
+    """The answer to ReadShareGroupState. `start_offset` is -1 until it is set for the first time.
 
     `delays` are in wall-clock time, ascending and disjoint.
     """
@@ -32,13 +32,13 @@ class PersistedState:
 
 
 class Persister(Protocol):
-    """Reads and writes of share-partition state by its leader; answers are durable."""
+    """Reads and writes of share-partition states by their leaders. Answers come when writes are durable."""
 
     def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]:
-        """ReadShareGroupState."""
+        """Read the state, as ReadShareGroupState does."""
 
     def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
-        """WriteShareGroupState. The delays of `write` are in wall-clock time."""
+        """Write the state, as WriteShareGroupState does. The delays of `write` are in wall-clock time."""
 
     def replace_state(
         self,
@@ -48,10 +48,10 @@ class Persister(Protocol):
         batches: Sequence[StateBatch],
         delays: Sequence[Delay] = NO_DELAYS,
     ) -> Pending[ErrorCode]:
-        """Wipe the state and store this one in its place."""
+        """Delete the state and store this one in its place."""
 
     def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
-        """Return whether the state has dead records whose dead letters may be missing. Fences no leader."""
+        """Return True if the state has dead records whose dead letters may be missing. This fences no leader."""
 
 
 # The error a consumer gets for the persister's (Apache Kafka 4.3.1: SharePartition.fetchPersisterError).
@@ -73,7 +73,7 @@ FENCING = frozenset(
 
 
 def surfaced_error(error: ErrorCode) -> ErrorCode:
-    """Return the consumer's error code for a persister's; UNKNOWN_SERVER_ERROR for everything that
-    is not in the table.
+    """Return the error code that the consumer gets for a persister's error: UNKNOWN_SERVER_ERROR for those not in the
+    table.
     """
     return _SURFACED.get(error, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -17,7 +17,7 @@ __all__ = ["NOT_HERE_YET", "NoRecords", "NotHereYet", "RecordSource", "RecordSou
 
 
 class RecordSource(ReadLog, Protocol):
-    """The records of one partition. `refusal` is the reason why no record can be read any longer, or NONE."""
+    """The records of one partition. `refusal` is the error that all reads return from now on, or NONE."""
 
     @property
     def refusal(self) -> ErrorCode: ...
@@ -26,29 +26,35 @@ class RecordSource(ReadLog, Protocol):
         self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None
     ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
         """Read whole batches from the one that contains `offset`, below `upto` (exclusive), at most `max_bytes` but at
-        least one batch; with `max_records`, up to the batch that contains the last of so many offsets.
+        least one batch.
+
+        With `max_records`, read only up to the batch that contains the last of so many offsets. Errors:
         OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.
         """
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """Return the unreadable range around `offset`, its end exclusive; None if none is known."""
+        """Return the first offset and the end (exclusive) of the unreadable range around `offset`; None if none is
+        known.
+        """
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
-        """Return True if one read may reach from `offset` to `upto`."""
+        """Return True if one segment has the offsets from `offset` to `upto`, so that one read may cover them."""
 
     def ends(self) -> Ends | Pending[Ends | ErrorCode]:
-        """Return the ends as they are now.
+        """Return the log's current start and end offsets.
 
-        A source that learns of them later asks for them, and completes with them, or with an error for the member; its
-        own ends are then at least these.
+        A source that does not know them asks for them, and completes with them or with an error for the member. Its own
+        ends are then at least these.
         """
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | Pending[Found | ErrorCode | None] | None:
-        """Return the first record with that timestamp or a later one; None when there is none. Raises OSError."""
+        """Return the first record with this timestamp or a later one; None if there is none. Raise OSError if the log
+        cannot be read.
+        """
 
 
 class NoRecords:
-    """The `RecordSource` of a partition whose topic was deleted: nothing can be read."""
+    """The `RecordSource` of a partition whose topic was deleted: nothing can be read from it."""
 
     def __init__(self, topic: str, topic_id: bytes, partition: int) -> None:
         self.topic = topic
@@ -84,15 +90,15 @@ class NoRecords:
 
 
 class RecordSources(Protocol):
-    """The sources of the partitions that exist. They announce to the share partitions each growth of a high watermark
-    (`on_high_watermark`), and that records were lost (`on_truncated`).
+    """The sources of the existing partitions. They notify the share partitions when a high watermark grows
+    (`on_high_watermark`) and when records were lost (`on_truncated`).
     """
 
     @property
     def believes_absence(self) -> bool:
         """True if records that a source does not have no longer exist.
 
-        Otherwise it may only not have heard of them yet.
+        If False, the source may not know of them yet.
         """
 
     def get(self, topic: str, partition: int) -> RecordSource: ...

@@ -1,11 +1,11 @@
-"""Waiting share fetches, and the choice of those that look for records again:
+"""Waiting share fetches, and the choice of those that look for records again.
 
-Apache Kafka's purgatory of share fetches.
+This is Apache Kafka's purgatory of share fetches.
 
-A fetch waits on all the share partitions that it asks for. After an event on one of these, the fetches that wait on it
-look again, one by one in their order of arrival, and only as many as there may be records for: so a record costs one
-look, even if many fetches wait. A fetch that looks in vain lets the next one look, and keeps its place. Several events
-in one tick cause one look.
+A fetch waits on all the share partitions that it asks for. After an event there, its waiting fetches look again, one by
+one in order of arrival, and only as many as there may be records for. So a new record costs one look, even if many
+fetches wait. A fetch that looks in vain lets the next one look, and keeps its place. Several events in one tick cause
+one look.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from shareq.broker.foundation.environment import Clock
 from shareq.broker.share.leader import Parked, SharePartitionLeader
 
 LOOKS: Final = 100
-"""Looks of one turn of the loop, 50 µs each with the answer; the others come in the next ones."""
+"""The most looks of fetches in one turn of the loop, 50 µs each with the answer; others look in the next turns."""
 
 WOKEN: Final = 1_000
-"""Share partitions of one turn of the loop, 2 µs each where there is nothing."""
+"""The most share partitions woken in one turn of the loop, 2 µs each where there is nothing."""
 
 
 class ShareFetchPurgatory:
     """The parked fetches of all share partitions of this broker.
 
-    `may_find` returns False for a share partition where no fetch that looks now could find anything.
+    `may_find` returns False for a share partition where a fetch that looks now would find nothing.
     """
 
     def __init__(self, clock: Clock, may_find: Callable[[SharePartitionLeader], bool]) -> None:
@@ -45,7 +45,7 @@ class ShareFetchPurgatory:
         return len(self._parked)
 
     def park(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
-        """Let a fetch look again whenever there may be records on one of the share partitions."""
+        """Let a fetch wait, and look again whenever one of the share partitions may have records."""
         self._parked[fetch] = None
         if fetch.is_eager:
             self._eager.add(fetch)
@@ -53,23 +53,24 @@ class ShareFetchPurgatory:
             leader.waiters[fetch] = None
 
     def unpark(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
-        """Let the fetch wait no more. Harmless for one that does not."""
+        """Remove a fetch from the waiting ones. Do nothing if it does not wait."""
         self._parked.pop(fetch, None)
         self._eager.discard(fetch)
         for leader in leaders:
             leader.waiters.pop(fetch, None)
 
     def is_parked(self, fetch: Parked) -> bool:
-        """Return True if the fetch waits: it is not answered, and its client is still connected."""
+        """Return True if the fetch waits: it was not answered, and its client is still connected."""
         return fetch in self._parked
 
     def parked_of(self, group_id: str | None) -> list[Parked]:
-        """Return the waiting fetches of a group, or of all groups, in order of arrival."""
+        """Return the waiting fetches of a group, or of all groups for None, in order of arrival."""
         return [fetch for fetch in self._parked if group_id in (None, fetch.group_id)]
 
     def wake(self, leader: SharePartitionLeader, *, everybody: bool = False) -> None:
-        """Let the fetches of the share partition look again after the current operation; with `everybody` even those
-        without records: they also wait for other events.
+        """Let the fetches of the share partition look again after the current operation.
+
+        With `everybody`, let all look, even if no records are left, because other events may concern them.
         """
         leader.has_news = True
         if leader.waiters:
@@ -99,7 +100,7 @@ class ShareFetchPurgatory:
             self._schedule()
 
     def wake_now(self, leader: SharePartitionLeader) -> None:
-        """Have the fetches of the share partition look again at once."""
+        """Let the fetches of the share partition look again at once."""
         leader.has_news = True
         if leader in self._turns:
             self.wake(leader)
@@ -115,10 +116,10 @@ class ShareFetchPurgatory:
         *,
         is_new: bool = False,
     ) -> int:
-        """Let at most `most` of the fetches look, the others in the next turn; return how many more may look in this
-        one.
+        """Let at most `most` fetches of `turn` look now, and others in the next turn. Return how many more may look in
+        this turn.
 
-        `is_new`: there is something for the first, without a doubt.
+        `is_new`: there are certainly records for the first one.
         """
         sure = everybody or is_new
         for looked in range(most):
@@ -134,15 +135,15 @@ class ShareFetchPurgatory:
         return 0
 
     def finish_all(self) -> None:
-        """Answer every parked fetch: the broker stops, or share groups are switched off."""
+        """Answer every waiting fetch, because the broker stops or share groups were switched off."""
         for fetch in list(self._parked):
             fetch.finish()
 
 
 def _in_order(waiters: dict[Parked, None]) -> Iterator[Parked]:
-    """Yield the fetches in order of arrival, each if it still waits at its turn.
+    """Yield the fetches in order of arrival; leave out those that no longer wait when it is their turn.
 
-    The first ones are mostly answered, so the others are not copied into a list.
+    Often only the first one looks, so the others are copied into a list only when they are needed.
     """
     while waiters:
         first = next(iter(waiters))

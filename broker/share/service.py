@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 class WaitingFetch(NamedTuple):
-    """A share fetch that was begun with `ShareService.wait`, within its session."""
+    """A share fetch that `ShareService.wait` began, with its session's context."""
 
     context: ShareFetchContext
     fetch: ShareFetch
 
 
 class LazyDeadLetters:
-    """A `DeadLetterWriter` that is made, and its modules imported, with the first dead letter."""
+    """A `DeadLetterWriter` that is created, and whose modules are imported, with the first dead letter."""
 
     def __init__(self, make: Callable[[], DeadLetterQueues | None]) -> None:
         self._make = make
@@ -71,10 +71,12 @@ class LazyDeadLetters:
 
 
 class ShareService(Service):
-    """Share partitions (`partitions`), the sessions of their consumers (`sessions`), how these begin and end with their
-    connections (`session_ends`), what they acknowledge (`acknowledgements`), and dead letters. `max_sessions`: so many
-    sessions are kept at most. `make_queues` makes the writer of dead letters; with None, no letters are written.
-    `pause` pauses groups with too many of them.
+    """The share partitions (`partitions`) of a broker, and what consumers need for them.
+
+    These are their sessions (`sessions`), the ends of these with their connections (`session_ends`),
+    `acknowledgements`, and dead letters. `max_sessions` is the most sessions at a time. `make_queues` creates the
+    writer of dead letters; if it returns None, no letters are written. `pause` pauses a group that gets too many dead
+    letters.
     """
 
     def __init__(
@@ -111,13 +113,14 @@ class ShareService(Service):
         refuse: Callable[[str], ErrorCode] | None = None,
         everything: Sequence[SharePartitionLeader] = (),
     ) -> ShareFetch:
-        """Return a new share fetch, not started yet; see `ShareFetch`."""
+        """Return a new share fetch, which is not started; see `ShareFetch`."""
         isolation_level = self._settings.share_group(params.group_id).isolation_level
         return ShareFetch(self._fetch_host, isolation_level, params, wanted, refuse, everything)
 
     def wait(self, params: ShareFetchParams, epoch: int) -> WaitingFetch | None:
-        """Begin a ShareFetch that names no partition, where all partitions of its session are quiet; None, and nothing
-        has happened, where they are not, or it is none of the session.
+        """Begin a ShareFetch that names no partition, if all partitions of its session are quiet.
+
+        Otherwise, or if it is not the next request of a session, return None and change nothing.
         """
         session = self.sessions.get(params.group_id, params.member_id)
         if session is None:
@@ -135,7 +138,7 @@ class ShareService(Service):
         return WaitingFetch(ShareFetchContext(session, epoch, session.in_order()), fetch)
 
     def config_changed(self, changed: ResourceName) -> None:
-        """Let waiting fetches look again: the properties of their group, or of all groups, have changed."""
+        """Let the waiting fetches of a group, or of all groups, look again, because their properties have changed."""
         if changed.kind == TOPIC:
             return
         group_id = changed.name if changed.kind == GROUP else None
@@ -164,12 +167,14 @@ class ShareService(Service):
         self.partitions.leader_moved(topic, partition)
 
     def share_groups_disabled(self) -> None:
-        """Forget everything but the states of the coordinators."""
+        """Forget all sessions and share partitions, because share groups were switched off; the coordinators keep their
+        states.
+        """
         self.sessions.clear()
         self.partitions.forget_all()
 
     def stop_waiting(self) -> None:
-        """Answer every parked fetch, and give nothing back when the connections close."""
+        """Answer every waiting fetch, and release nothing when the connections close from now on."""
         self.partitions.purgatory.finish_all()
         self.session_ends.stop()
 

@@ -1,4 +1,4 @@
-"""The share sessions of this broker, and the consequence of their end: the member's records are released."""
+"""The share sessions of this broker, and the release of a member's records when its session ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class ShareSessionService:
         has_acks: bool,
         owner: Hashable,
     ) -> ShareFetchContext | ErrorCode:
-        """Begin a ShareFetch, as `ShareSessions.open_or_update`; a session that is opened ends with its connection."""
+        """Begin a ShareFetch, as `ShareSessions.open_or_update` does. A session that this opens ends with its
+        connection.
+        """
         context = self.sessions.open_or_update(
             group_id, member_id, epoch, listed, forgotten, has_acks=has_acks, connection_id=connection.id, owner=owner
         )
@@ -54,14 +56,16 @@ class ShareSessionService:
         return context
 
     def watch(self, connection: Connection) -> None:
-        """End the connection's session with the connection."""
+        """End the sessions of the connection when it closes."""
         if connection.id not in self._watched:
             self._watched.add(connection.id)
             connection.on_close(lambda: self._on_disconnect(connection.id))
 
     def close(self, session: ShareSession) -> None:
-        """End a session: its last request has been processed. Do nothing if the member has opened a newer session since
-        (on another connection): its records belong to that one.
+        """End a session whose last request has been processed.
+
+        Do nothing if the member has opened a newer session since (on another connection): its records belong to that
+        one.
         """
         if self.sessions.get(session.group_id, session.member_id) is not session:
             return
@@ -70,17 +74,15 @@ class ShareSessionService:
             self._release(closed)
 
     def give_back(self, closed: ClosedSession) -> None:
-        """Give back the records of a member whose session has ended to make room for another one.
-
-        Log this: the member's client opens a session again, and is refused, or ends the session of another client.
-        """
+        """Release the records of a member whose session was ended to make room for another one, and log this."""
         logger.info("share group %s: the session of member %s gave way", closed.group_id, closed.member_id)
         self._release(closed)
 
     def stop(self) -> None:
-        """Release no more records: the broker closes the connections itself; the records of members are handed out
-        again after the start, and a restart does not count as a failed delivery. Apache Kafka gives nothing back either
-        when it stops.
+        """Release no more records, because the broker itself closes the connections now.
+
+        Members' records are handed out again after the next start; this does not count as a failed delivery. Apache
+        Kafka does not release records either when it stops.
         """
         self._stopping = True
 

@@ -1,10 +1,11 @@
-"""Reading transactional records for a read_committed group: what of a read belongs to aborted transactions.
+"""Transactional records of a read, for a read_committed group: which of them belong to aborted transactions.
 
-The log knows which transactions those are; a record batch is one producer's, so its header says the rest. Control
-batches stay: their offsets are acquired, and the consumer acknowledges them as gaps.
+The log knows which transactions were aborted. Each record batch is from one producer, whose id is in its header.
+Control batches stay: their offsets are acquired, and the consumer acknowledges them as gaps.
 
 Aborted records are archived in memory alone, and found again after a reload by `.txnindex`, which is synced even where
-appends are not. When they fill the window, the start offset passes them; Apache Kafka stands still there.
+appends are not. When they fill the window, the start offset moves over them, whereas in Apache Kafka the share
+partition delivers nothing more.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from shareq.broker.share.core.values import AcquiredRange
 
 
 class TransactionalSpan(Protocol):
-    """A record batch of a read. Offsets inclusive."""
+    """A record batch of a read. Its offsets are inclusive."""
 
     @property
     def base_offset(self) -> int: ...
@@ -44,7 +45,7 @@ class Aborted(Protocol):
 def aborted_ranges(spans: Sequence[TransactionalSpan], transactions: Sequence[Aborted]) -> list[tuple[int, int]]:
     """Return the offsets (inclusive) of each record batch that belongs to one of the transactions, ascending.
 
-    `spans` ascend; of one producer, no two transactions overlap.
+    `spans` ascend. No two transactions of one producer overlap.
     """
     begin = sorted(transactions, key=lambda transaction: transaction.first_offset)
     ends: dict[int, int] = {}  # producer id -> where its last transaction that has begun by now ends

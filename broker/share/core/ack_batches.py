@@ -1,4 +1,4 @@
-"""Sound acknowledgements of one partition (KIP-932): checked before anything of them is applied."""
+"""Validity of one partition's acknowledgements (KIP-932), checked before any of them is applied."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from shareq.protocol.share import AcknowledgeType
 
 
 def validate_ack_batches(batches: Sequence[Acknowledged], *, renew_request: bool, renew_version: bool) -> ErrorCode:
-    """Check one partition's acknowledgements before anything of them is applied: NONE or INVALID_REQUEST.
+    """Check one partition's acknowledgements, before any is applied; return NONE or INVALID_REQUEST.
 
     Ranges ascend; each has one acknowledge type, or one per offset. Type 4 needs a version that knows it
     (`renew_version`) and a request that announces it (`renew_request`, IsRenewAck). A range that begins at the last
-    offset of the one before passes, as in Apache Kafka; that offset then fails when it is acknowledged twice.
+    offset of the previous range is accepted, as in Apache Kafka; acknowledging that offset twice fails later.
     """
     allowed = (AcknowledgeType.RENEW if renew_version and renew_request else AcknowledgeType.REJECT).value
     if isinstance(batches, AckRanges):

@@ -1,4 +1,4 @@
-"""Acknowledging acquired records: checks in Apache Kafka 4.3.1's order, then the start of a state write."""
+"""Acknowledgement of acquired records: checks in Apache Kafka 4.3.1's order, then the start of a state write."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Acknowledgement:
         self._memo: dict[tuple[DeliveryStatus, int], DeliveryStatus] = {}
 
     def apply(self, batches: Sequence[Acknowledged]) -> ErrorCode:
-        """Apply the batches in order. The first error takes back what this request has changed, renewals apart."""
+        """Apply the batches in order. The first error undoes what this request has changed, except renewals."""
         for ack in batches if len(batches) < 2 and self._window.order is None else self._chained(batches):
             error = self._apply_one(ack)
             if error is not ErrorCode.NONE:
@@ -73,8 +73,8 @@ class Acknowledgement:
         return ErrorCode.NONE
 
     def delay(self, later: Sequence[Later]) -> None:
-        """Let records released by the applied batches wait for their time in `later` (ascending, disjoint), instead of
-        the group's own wait.
+        """Let released records among those in `later` (ascending, disjoint) wait for the time given there, instead of
+        for the group's redelivery backoff.
         """
         window, change = self._window, self._change
         for first, last, delay_ms in later:
@@ -86,10 +86,11 @@ class Acknowledgement:
             change.delay_runs(run for run in batch.runs(first, last) if run[2].write_id == change.write_id)
 
     def _chained(self, batches: Sequence[Acknowledged]) -> Iterator[Acknowledged]:
-        """Yield the same acknowledgements, those joined that adjoin within one in-flight batch: one type per offset.
+        """Yield the acknowledgements, adjoining ones within one in-flight batch joined into one that has a type per
+        offset.
 
-        Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
-        covers it, so both are treated offset by offset anyway, and in this order.
+        Clients that acknowledge record by record send a batch for each record. An acknowledgement of only a part of an
+        in-flight batch is applied offset by offset anyway, so joining changes no result.
         """
         at, count, numbers = 0, len(batches), None if self._window.order is None else _numbers(batches)
         while at < count:
@@ -115,10 +116,12 @@ class Acknowledgement:
             yield ack if last == ack.last_offset else AckBatch(first, last, types)
 
     def _accept_runs(self, numbers: list[int], at: int) -> int:
-        """Accept those from `at` on that are each one run of the member's own, in one pass for each in-flight batch.
+        """Accept the acknowledgements from index `at` on, as long as each covers exactly one run that the member owns;
+        one pass for each in-flight batch.
 
-        Returns the index of the first that is not; `_apply_one` would do the same with each. With order by key many
-        runs are of one record. `numbers` are the first and last offset (inclusive) and the type of each.
+        Return the index of the first one left. `_apply_one` has the same effect on each. With order by key many runs
+        are of one record. `numbers` has three for each acknowledgement: the first and last offset (inclusive) and the
+        type.
         """
         window, change, end = self._window, self._change, len(numbers) // 3
         while at < end:
@@ -165,7 +168,9 @@ class Acknowledgement:
         return ErrorCode.NONE
 
     def _covered(self, ack: Acknowledged) -> list[Batch] | ErrorCode:
-        """Return the batches an acknowledgement is about, from the one at or before its first offset on."""
+        """Return the in-flight batches that an acknowledgement covers, from the one at or before its first offset on.
+        Errors: INVALID_RECORD_STATE, INVALID_REQUEST.
+        """
         start = self._window.start_offset
         batches = self._window.batches
         floor = batches.floor(ack.first_offset)
@@ -200,7 +205,7 @@ class Acknowledgement:
         return self._apply_to_range(ack, batch, first, last) if first <= last else ErrorCode.NONE
 
     def _apply_to_whole(self, batch: Batch, kind: int) -> ErrorCode:
-        """Acknowledge a batch that is one run, the member's own, and stays one run."""
+        """Acknowledge a whole batch, which is one run that the member owns, and remains one run."""
         if kind == AcknowledgeType.RENEW:
             if not self._settings.renew_acknowledge_enable:
                 return ErrorCode.INVALID_RECORD_STATE
@@ -249,7 +254,9 @@ class Acknowledgement:
     def _acknowledged(
         self, status: DeliveryStatus, types: Sequence[int], first: int, last: int
     ) -> tuple[list[int], list[DeliveryStatus]]:
-        """Return the runs that the run `first..last` becomes. Counts and notes to persist what changes."""
+        """Return the starts and statuses of the runs that the run `first..last` becomes. Count the acknowledged
+        records, and note the changes for the state write.
+        """
         targets = {kind: self._target(status, kind, first) for kind in set(types)}
         if AcknowledgeType.RENEW in targets:
             self._locks.add(self._window, self._deadline_ms, first, last)
@@ -290,7 +297,9 @@ class Acknowledgement:
         counts[kind] = counts.get(kind, 0) + number
 
     def _note_failed(self, kind: int, first: int, last: int, target: DeliveryStatus) -> None:
-        """`first..last` (inclusive) have been released, rejected or renewed, and become `target`."""
+        """Note the given-up records and the dead letters of `first..last` (inclusive), which were released, rejected or
+        renewed and are becoming `target`.
+        """
         if target.state not in GIVEN_UP:
             return
         if kind == AcknowledgeType.RELEASE:
@@ -307,17 +316,17 @@ class Acknowledgement:
         dead.append(letter)
 
     def _give_up(self, first: int, last: int, target: DeliveryStatus) -> None:
-        """Give up `first..last` (inclusive), whose last delivery has failed; call in ascending order."""
+        """Note that `first..last` (inclusive) is given up, because its last delivery failed. Calls must ascend."""
         given_up = self._change.given_up
         if given_up and given_up[-1].last_offset + 1 == first and given_up[-1].attempts == target.delivery_count:
             first = given_up.pop().first_offset
         given_up.append(GivenUpRange(first, last, target.delivery_count))
 
     def _target(self, status: DeliveryStatus, kind: int, first: int) -> DeliveryStatus:
-        """Return the status of an acquired record after an acknowledgement: one object for all records that become the
-        same.
+        """Return the status of an acquired record after an acknowledgement; records with the same result share one
+        object.
 
-        `first` is the lowest offset of those; what is released together waits together.
+        `first` is the lowest offset of these records. Records that are released together wait equally long.
         """
         state = self._state_after.get(kind, RecordState.ACQUIRED)  # a renewed record stays acquired
         if state is RecordState.AVAILABLE:
@@ -352,7 +361,9 @@ def _postponed(write_id: int, time: int) -> Change:
 
 
 def _numbers(batches: Sequence[Acknowledged]) -> list[int]:
-    """Return the first and last offset (inclusive) and the type of each; -1 where it has several types."""
+    """Return three numbers for each acknowledgement: its first and last offset (inclusive) and its type, -1 if it has
+    several types.
+    """
     if isinstance(batches, AckRanges):
         return batches.numbers
     numbers: list[int] = []
@@ -363,7 +374,9 @@ def _numbers(batches: Sequence[Acknowledged]) -> list[int]:
 
 
 def _type_per_offset(ack: Acknowledged, end: int) -> list[int]:
-    """Its acknowledge types, one for each offset. Nothing if it reaches beyond `end` (inclusive), or is not sound."""
+    """Return the acknowledgement's types, one for each offset; an empty list if it reaches beyond `end` (inclusive) or
+    is not valid.
+    """
     size = ack.last_offset - ack.first_offset + 1
     if ack.last_offset > end or size < 1 or len(ack.acknowledge_types) not in (1, size):
         return []

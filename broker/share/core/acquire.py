@@ -1,6 +1,6 @@
-"""Acquiring the records of a read: records that are available again, holes that a reload left, and new records.
+"""Acquisition of a read's records: records that are available again, holes that a reload left, and new records.
 
-Acquires the same records as Apache Kafka 4.3.1; batches whose records keep failing are handed out in ever smaller
+Acquires the same records as Apache Kafka 4.3.1; batches with records that keep failing are handed out in ever smaller
 parts.
 """
 
@@ -29,18 +29,21 @@ _base_offset = attrgetter("base_offset")
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 
 FETCH_IN_RANGES: Final = 40
-"""The cost of a fetch from a share partition, in ranges that are acquired, acknowledged and written down."""
+"""The cost of a fetch from a share partition, as a number of ranges that cost as much to acquire, acknowledge and
+persist.
+"""
 _FAR_FROM_BEST: Final = 1.2
 
 
 def read_until(
     window: InFlightWindow, position: int, limit: int, mode: AcquireMode, max_records: int, delivery_count_limit: int
 ) -> int:
-    """Return the last offset (inclusive) that matters of a read at `position`, the next fetch offset.
+    """Return the last offset (inclusive) that a read at `position`, the next fetch offset, needs to reach.
 
-    Going on changes nothing. Only what can be acquired counts against `max_records`. If a budget is rounded up to a
-    whole batch in flight, the batch is read to its end, or to its last available record once it is split; so is a batch
-    that may be throttled. New records are counted without the holes that the log may have.
+    Records behind it would neither be acquired nor change the state. Only records that can be acquired count against
+    `max_records`. Where `max_records` is rounded up to a whole in-flight batch, the read reaches the batch's last
+    available record; likewise in a batch that may be throttled. New offsets all count as records, although the log may
+    have holes there.
     """
     allowed = room_for(window, limit, max_records)
     left = allowed if allowed > 0 else max_records
@@ -63,7 +66,7 @@ def read_until(
 
 
 def _offset_of(batch: Batch, begin: int, number: int) -> int:
-    """Return the `number`th available offset of the batch from `begin` on; there are as many."""
+    """Return the `number`th available offset of the batch from `begin` on. Raise AssertionError if it has fewer."""
     for first, last, _ in batch.available(begin, batch.last_offset):
         if last - first + 1 >= number:
             return first + number - 1
@@ -74,8 +77,7 @@ def _offset_of(batch: Batch, begin: int, number: int) -> int:
 class RecordAcquisition:
     """One member's acquisition from one read. `acquired` collects the ranges in ascending order.
 
-    `first` and `last` (inclusive) bound the records considered for another delivery; `left` is the rest of the budget
-    and may become negative where a rule rounds up.
+    `left` is the rest of the budget of records; it may become negative where a rule rounds up.
     """
 
     __slots__ = (
@@ -131,7 +133,7 @@ class RecordAcquisition:
         self.acquired: list[AcquiredRange] = []
 
     def run(self, budget: int, last: int) -> None:
-        """Acquire `budget` records, if there are, from the read up to `last` (inclusive)."""
+        """Acquire up to `budget` records from the read, up to the offset `last` (inclusive)."""
         window = self._window
         self.left, self._last = budget, last
         position = max(self._first, window.start_offset)  # the front of a record batch may be finished with
@@ -147,7 +149,8 @@ class RecordAcquisition:
             move_gap_start(window, self.acquired[-1].last_offset + 1)
 
     def run_in_window(self, budget: int, last: int) -> None:
-        """Acquire `budget` records, if there are, of those available in the window up to `last` (inclusive)."""
+        """Acquire up to `budget` of the records that are available in the window up to the offset `last` (inclusive).
+        """
         self.left, self._last, self._budget = budget, last, budget
         self._from_front = not self._limited
         for batch in self._window.batches.overlapping(self._first, last):
@@ -155,7 +158,9 @@ class RecordAcquisition:
                 return
 
     def _walk(self, batches: list[Batch], position: int) -> bool:
-        """Acquire again from `batches`, and the holes between them if they are missing. False: stop here."""
+        """Acquire what is available in `batches`, and the holes between them if their records are missing. Return False
+        if the acquisition ends here.
+        """
         for batch in batches:
             if position < batch.first_offset and self.left > 0 and self._window.active_gap is not None:
                 self._acquire_new(position, batch.first_offset - 1)
@@ -173,7 +178,9 @@ class RecordAcquisition:
     # -- delivering again
 
     def _acquire_again(self, batch: Batch) -> bool:
-        """Acquire what is available of a batch. False when deliveries are throttled and this was enough."""
+        """Acquire what is available of a batch. Return False if the acquisition ends here, because deliveries are
+        throttled.
+        """
         throttled = batch.peak_count >= self._throttle_from and self._is_throttled(batch)
         if throttled and self.acquired:
             return False
@@ -195,7 +202,8 @@ class RecordAcquisition:
         )
 
     def _acquire_part(self, batch: Batch) -> int:
-        """Acquire a batch's available records, with the same effect as offset by offset. Return how many."""
+        """Acquire a batch's available records, with the same effect as offset by offset. Return how many were acquired.
+        """
         if not batch.offset_form:
             if not batch.statuses[0].available:
                 return 0
@@ -212,9 +220,9 @@ class RecordAcquisition:
     def _choose(self, batch: Batch) -> list[Run]:
         """Return the available runs to take from a batch, each with the status it has now.
 
-        `delivery_limit` says which records are delivered alone, or with few others. As in Apache Kafka, such a record
-        ends the choice only if exactly its quota has been taken by then: if more has been taken already, the choice
-        goes on.
+        The module `delivery_limit` decides which records are delivered alone, or with few others. As in Apache Kafka,
+        such a record ends the choice only if exactly its quota has been taken by then; if more records have been taken
+        already, the choice continues.
         """
         available_from = self._window.available_from
         if available_from is None:
@@ -245,13 +253,12 @@ class RecordAcquisition:
         return parts
 
     def _choose_from_front(self, batch: Batch) -> list[Run]:
-        """Choose like `_choose` among records that wait for others of their keys: the records with the lowest cost for
-        each.
+        """Choose like `_choose`, but with order by key: as many records from the front as make the cost per record
+        lowest.
 
-        Waiting records divide the available ones into ranges, which become shorter further back, and each of them will
-        be a range of its own. So records are taken from the front as long as that lowers the cost of each, where the
-        cost of the fetch and of a range for each waiting run are divided among all. `_enough` says that it ended before
-        the batch does.
+        Records that wait for their keys divide the available ones into ranges, which become shorter further back. The
+        cost to be divided among the records is that of the fetch (`FETCH_IN_RANGES`), and one range for each run that
+        waits. `_enough` becomes True if the choice ends before the batch does.
         """
         available_from, first, last = self._window.available_from, batch.first_offset, batch.last_offset
         if available_from is None:
@@ -269,7 +276,9 @@ class RecordAcquisition:
     # -- new records
 
     def _acquire_new(self, first: int, last: int) -> None:
-        """Acquire `first..last` (inclusive), of which nothing is in flight, rounding the budget up to a batch's end."""
+        """Acquire `first..last` (inclusive), where nothing is in flight, rounding the budget up to the end of a record
+        batch.
+        """
         window = self._window
         if last - first + 1 > self.left:
             last = min(last, end_of_batch(self._spans, first + self.left - 1))
@@ -285,7 +294,8 @@ class RecordAcquisition:
         move_gap_start(window, self.acquired[-1].last_offset + 1)
 
     def cut(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """`first..last` in parts of `batch_size` or more offsets that begin where a record batch begins."""
+        """Yield `first..last` in parts of at least `batch_size` offsets; each part begins where a record batch begins.
+        """
         index = 0
         while last - first + 1 > self.batch_size:
             index = bisect_left(self._spans, first + self.batch_size, index, key=_base_offset)
@@ -300,7 +310,9 @@ class RecordAcquisition:
         self._acquired_range(first, last, 1)
 
     def _add_limited(self, first: int, last: int) -> None:
-        """Add one batch for all of it; records beyond the budget are available for the next fetch."""
+        """Add one in-flight batch for all of `first..last`; its records beyond the budget are available for the next
+        fetch.
+        """
         acquired_last = min(last, first + self.left - 1)
         if acquired_last == last:
             self._add(first, last)

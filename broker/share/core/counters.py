@@ -14,19 +14,19 @@ _KINDS = len(AcknowledgeType)
 
 
 class SharePartitionCounters:
-    """Counts of records unless said otherwise; none goes down. They may outlive the share partition in memory.
+    """Counts of records unless said otherwise; none decreases. They may outlive the share partition in memory.
 
-    * `deliveries`: handed out, again or for the first time; `redeliveries`: again.
+    * `deliveries`: handed out, for the first time or again; `redeliveries`: handed out again.
     * `new_batches`: ranges of records that were put in flight together.
-    * `acknowledged`: by acknowledge type, once it is durable. A client says GAP of offsets that are no records.
+    * `acknowledged`: by acknowledge type, once it is durable. Clients acknowledge offsets without a record as GAP.
     * `lock_timeouts`: held until the acquisition lock ran out.
     * `session_releases`: given back because the share session of their holder ended.
     * `delays`: records that wait before their next delivery, counted once that is durable, or found waiting by a load;
-      or that wait for the time in their own header.
+      or records that wait for the time in their own header.
     * `dead_letters`: given up because the last delivery that is allowed failed, in whichever way.
 
-    `oldest_since_ms` is no count: when the share partition left memory, since when (monotonic) its oldest unfinished
-    record was in flight.
+    `oldest_since_ms` is not a count. It is set when the share partition leaves memory, to the time (monotonic) when its
+    oldest unfinished record was put in flight.
     """
 
     __slots__ = (
@@ -53,7 +53,7 @@ class SharePartitionCounters:
         self.oldest_since_ms: int | None = None
 
     def add(self, other: SharePartitionCounters) -> None:
-        """Add the counts of the other."""
+        """Add the counts of another share partition."""
         self.add_acknowledged(dict(enumerate(other.acknowledged)))
         self.deliveries += other.deliveries
         self.redeliveries += other.redeliveries
@@ -69,7 +69,7 @@ class SharePartitionCounters:
             self.acknowledged[kind] += number
 
     def add_dead_letters(self, given_up: Iterable[GivenUpRange]) -> None:
-        """Ranges whose last delivery failed."""
+        """Count the records in ranges whose last delivery failed."""
         for first, last, _ in given_up:
             self.dead_letters += last - first + 1
 
@@ -93,7 +93,7 @@ def records_in(runs: Iterable[Run]) -> int:
 def given_up(runs: Iterable[Run], start_offset: int) -> list[GivenUpRange]:
     """Return the runs that are given up because their last delivery failed.
 
-    Below `start_offset`, where no run reaches across, they have left the log.
+    Runs below `start_offset` are left out: their records have left the log. No run reaches across it.
     """
     return [
         GivenUpRange(first, last, status.delivery_count)

@@ -1,8 +1,9 @@
-"""Dated records: their senders gave them a time, in the header `shareq.not.before.ms`, before which they wait.
+"""Dated records: records whose sender set, in the header `shareq.not.before.ms`, a time before which they are not
+delivered.
 
 The dated records of a read (`Dated`) wait in the window as failed records do: available, but not before their time.
 Waiting is no delivery, holds no lock, and is not persisted: the log has the header, and a leader that loads the share
-partition reads it again. At most half of the window may wait so; the rest stays behind it, in the log.
+partition reads it again. Dated records may fill at most half of the window; the others stay in the log, behind it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from shareq.protocol.ack_delays import Later
 from shareq.protocol.names import DELAY_MAX_MS, LONGEST_TIME, NOT_BEFORE
 
 MOST_OFFSETS: Final = 1_000_000
-"""The most offsets of a window, from start to end, over what is finished and what waits: as far as the widest
-one goes without delays, which is what a share partition's state has room for."""
+"""The most offsets of a window from its start to its end offset, including finished and waiting ones. A share
+partition's state has room for so many.
+"""
 
 _MOST_SHOWN: Final = 40  # digits
 
 
 class DatedRange(NamedTuple):
-    """Offsets `first_offset..last_offset` (both inclusive) that wait until `not_before_ms`, monotonic."""
+    """Offsets `first_offset..last_offset` (both inclusive) that wait until `not_before_ms`, a monotonic time."""
 
     first_offset: int
     last_offset: int
@@ -33,7 +35,8 @@ class DatedRange(NamedTuple):
 
 
 class Dated(NamedTuple):
-    """The dated records of a read: `waiting` have a time to come, `refused` one too far ahead, or an invalid one.
+    """The dated records of a read. The time of those in `waiting` has not come yet; that of those in `refused` is too
+    far ahead or invalid.
 
     Both are ascending and disjoint; `refused` has the header's value, too.
     """
@@ -46,7 +49,8 @@ NOTHING_DATED: Final = Dated((), ())
 
 
 def dated(offsets: Sequence[int], values: Sequence[bytes], wall_ms: int, now_ms: int, max_ms: int) -> Dated:
-    """Return the dated records among these. `wall_ms` and `now_ms` are the same moment by both clocks.
+    """Return the dated records among those at `offsets`, whose headers have `values`. `wall_ms` and `now_ms` are the
+    same moment by both clocks.
 
     A header's time is of the wall clock, in milliseconds. The monotonic time is rounded up, because both clocks are cut
     to whole milliseconds.
@@ -68,7 +72,7 @@ def dated(offsets: Sequence[int], values: Sequence[bytes], wall_ms: int, now_ms:
 
 
 def reason_of(value: bytes, max_ms: int) -> bytes:
-    """Return why a record with this value of the header is refused, as its dead letter says it."""
+    """Return the reason for refusing a record with this header value, as text for its dead letter."""
     why = b"no time in milliseconds since the epoch"
     if value.isdigit():
         why = b"%s: more than %s (%d) ahead" % (value[:_MOST_SHOWN], DELAY_MAX_MS.encode(), max_ms)
@@ -76,7 +80,7 @@ def reason_of(value: bytes, max_ms: int) -> bytes:
 
 
 def may_wait(later: Sequence[Later], delay: RecordDelays) -> bool:
-    """Return True if a member may give records of the group back with these delays."""
+    """Return True if a member may release records of the group with these delays."""
     return delay.enabled and all(0 < each.delay_ms <= delay.max_ms for each in later)
 
 
@@ -94,8 +98,9 @@ def limit_now(window: InFlightWindow, settings: ShareGroupSettings) -> int:
 
 
 def first_behind(window: InFlightWindow, waiting: Sequence[DatedRange], limit: int) -> DatedRange | None:
-    """Return the first of the records that stay behind the window, with only that offset: no more records may wait,
-    from this one on. None: all may enter.
+    """Return the first waiting record that has no room in the window, as a range of that one offset; None if all have.
+
+    No more records may wait from this one on, so it stays in the log behind the window.
     """
     first_new = window.end_offset + 1 if window.batches.count else window.end_offset
     room = limit // 2 - window.delayed
@@ -110,7 +115,7 @@ def first_behind(window: InFlightWindow, waiting: Sequence[DatedRange], limit: i
 
 
 def _is_missing(window: InFlightWindow, offset: int) -> bool:
-    """Return True if nothing is known of an offset of the window: it waited, or was held, before a reload."""
+    """Return True if an offset of the window is in no in-flight batch: before a reload it waited, or was acquired."""
     batch = window.batches.floor(offset)
     return offset >= window.start_offset and (batch is None or batch.last_offset < offset)
 
@@ -124,8 +129,10 @@ def make_wait(
     waiting: Sequence[DatedRange],
     before: Mapping[DeliveryStatus, DeliveryStatus],
 ) -> list[DatedRange]:
-    """Let those wait that are available, or have just been acquired: they get their earlier status, but with their
-    time. Return their ranges, ascending. `before` has the status that each new one was made from.
+    """Make the records of `waiting` that are available, or have just been acquired, wait for their time.
+
+    They get back their earlier status, with the time. `before` maps each status of this acquisition to the one before
+    it. Return the ranges that were changed, ascending.
     """
     found: list[DatedRange] = []
     for batch in window.batches.overlapping(waiting[0].first_offset, waiting[-1].last_offset):

@@ -12,10 +12,10 @@ from shareq.coordinator.share.state_batches import StateBatch as StateBatch  # w
 
 @dataclass(frozen=True, slots=True)
 class WriteState:
-    """Persist a change. The shell answers with `SharePartition.on_state_written(write_id, error)` exactly once.
+    """A change to persist. The shell answers with `SharePartition.on_state_written(write_id, error)` exactly once.
 
-    `start_offset` is the start offset before this write's own commit moves it. `batches` are ascending and disjoint;
-    so are `delays`, of available records among them: their times are monotonic.
+    `start_offset` is the start offset before this write's own commit moves it. `batches` are ascending and disjoint. So
+    are `delays`, which hold for available records among them, in monotonic time.
     """
 
     write_id: int
@@ -29,11 +29,11 @@ class WriteState:
 
 @dataclass(frozen=True, slots=True)
 class WakeFetches:
-    """Something may have become acquirable: look again at the share fetches parked on this partition."""
+    """A request to let the share fetches parked on this partition look again: something may have become acquirable."""
 
 
 class GivenUpRange(NamedTuple):
-    """Offsets (both inclusive) that nobody gets again, after so many deliveries."""
+    """Offsets (both inclusive) that are not delivered any more, and the number of their deliveries."""
 
     first_offset: int
     last_offset: int
@@ -42,7 +42,7 @@ class GivenUpRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryLimitReached:
-    """Records were given up, because their last delivery failed: an operator may want to know. Ascending."""
+    """News for the operator: records were given up, because their last delivery failed. Ascending."""
 
     ranges: tuple[GivenUpRange, ...]
 
@@ -55,7 +55,9 @@ class Cause(Enum):
 
 
 class DeadLetter(NamedTuple):
-    """Offsets (both inclusive) that are dead, after so many deliveries; `member_id` rejected them, "" if unknown."""
+    """Offsets (both inclusive) of dead records, and the number of their deliveries. `member_id` is the member that
+    rejected them, "" if unknown.
+    """
 
     first_offset: int
     last_offset: int
@@ -66,7 +68,7 @@ class DeadLetter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """Write dead letters; for each offset the shell calls `SharePartition.on_dead_letters_done`. Each range ascends."""
+    """Dead letters to write, ascending; the shell calls `SharePartition.on_dead_letters_done` once for each offset."""
 
     letters: tuple[DeadLetter, ...]
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Chance(Protocol):
-    """The needed part of `random.Random`."""
+    """The methods of `random.Random` that this module needs."""
 
     def randrange(self, stop: int, /) -> int: ...
 
@@ -21,7 +21,7 @@ class Chance(Protocol):
 
 
 class PlacedSpan(Protocol):
-    """A record batch within the bytes of one read: offsets inclusive, position and size in bytes."""
+    """A record batch within the bytes of one read. Offsets are inclusive, position and size are in bytes."""
 
     @property
     def base_offset(self) -> int: ...
@@ -36,9 +36,9 @@ class PlacedSpan(Protocol):
 def fetch_order(partitions: Sequence[T], session_epoch: int, most: int) -> list[T]:
     """Return the partitions that a request of the session looks at, in the order to fetch them.
 
-    Each request begins one partition further than the previous one, so that no partition always wins; the epochs that
-    open (0) and end (-1) a session keep the order. If there are more than `most`, a request looks at the `most`
-    partitions behind those of the previous request.
+    Each request begins one partition further than the previous one, so that none is always first; the requests that
+    open a session (epoch 0) and end it (-1) keep the session's order. If there are more than `most`, a request looks at
+    the `most` partitions behind those of the previous request.
     """
     count = len(partitions)
     if count <= 1:
@@ -49,9 +49,10 @@ def fetch_order(partitions: Sequence[T], session_epoch: int, most: int) -> list[
 
 
 def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:
-    """Byte budgets of `partitions` partitions, in order: even shares, the remainder to one of them.
+    """Return the byte budgets of `partitions` partitions, in order: equal shares, and the remainder for one chosen at
+    random.
 
-    With fewer bytes than partitions, as many partitions get one byte each.
+    If there are fewer bytes than partitions, as many partitions get one byte each.
     """
     if partitions <= 1:
         return [max(max_bytes, 0)] * partitions
@@ -66,10 +67,11 @@ def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:
 
 
 def slice_bounds(spans: Sequence[PlacedSpan], acquired: Sequence[AcquiredRange]) -> tuple[int, int]:
-    """Return the bytes [start, end) of a read to send: from the first acquired offset's batch to the last one's.
+    """Return the start and end (exclusive) of a read's bytes to send: from the batch of the first acquired offset to
+    that of the last.
 
-    These are whole batches, ascending; records in between are included, and the consumer goes by the acquired ranges. A
-    read of one batch is sent as it is. If nothing is acquired, the range is (0, 0).
+    Batches are sent whole, with records in between that were not acquired: the consumer looks at the acquired ranges. A
+    read of one batch is sent whole. If nothing is acquired, the result is (0, 0).
     """
     if not spans or not acquired:
         return (0, 0)

@@ -1,7 +1,8 @@
-"""The limit of a share partition's records in flight (`group.share.partition.max.record.locks`): a full window takes no
-new ones.
+"""The limit of a share partition's records in flight (`group.share.partition.max.record.locks`): no new record enters a
+full window.
 
-What is inside a full window may still be delivered again; the start offset makes room (`window/start_offset.py`).
+Records inside a full window may still be delivered again; a start offset that moves makes room
+(`window/start_offset.py`).
 """
 
 from __future__ import annotations
@@ -13,31 +14,32 @@ from shareq.broker.share.core.values import BatchSpan, end_of_batch
 from shareq.broker.share.core.window.window import InFlightWindow
 
 _PARTS_TO_ENTER: Final = 4
-"""The parts of the limit that enter together: smaller ones would become many in-flight batches, which cost more."""
+"""New records enter in parts of the limit divided by this: smaller parts would become many in-flight batches, which
+cost more.
+"""
 
 
 def is_full(window: InFlightWindow, limit: int) -> bool:
-    """Return whether nothing new may be acquired."""
+    """Return True if no new record may be acquired."""
     return window.in_flight() >= limit
 
 
 def room_for(window: InFlightWindow, limit: int, max_records: int) -> int:
-    """Return how many records may be acquired, new ones among them; zero or less at the in-flight limit."""
+    """Return the largest number of records to acquire when new ones are among them; zero or less at the in-flight
+    limit.
+    """
     return min(max_records, limit - window.in_flight())
 
 
 def least_to_enter(limit: int, max_records: int) -> int:
-    """Return how many new records have to enter at once, with order by key, to be worth a read."""
+    """Return the number of new records that must be able to enter together, with order by key, to be worth a read."""
     return max(1, min(max_records, limit // _PARTS_TO_ENTER))
 
 
 def capacity(
     window: InFlightWindow, limit: int, max_records: int, fetch_offset: int, last_fetched: int
 ) -> tuple[int, int]:
-    """Return how many records may be acquired, and up to which offset (inclusive).
-
-    At the in-flight limit no new record is acquired, but records inside the window may be delivered again.
-    """
+    """Return the largest number of records to acquire, and the last offset (inclusive) up to which they may lie."""
     allowed = room_for(window, limit, max_records)
     if allowed > 0:
         return allowed, last_fetched
@@ -45,10 +47,7 @@ def capacity(
 
 
 def enter_until(window: InFlightWindow, limit: int, spans: Sequence[BatchSpan]) -> int:
-    """Return up to which offset (inclusive) a read may enter the window, with order by key.
-
-    At the in-flight limit no record may enter; below it, the record batch that reaches the limit enters as a whole.
-    """
+    """Return the last offset (inclusive) up to which a read may enter the window, with order by key."""
     room, last = limit - window.in_flight(), spans[-1].last_offset
     first_new, base = window.end_offset, spans[0].base_offset
     if window.start_offset <= window.batches.last_offset:

@@ -1,4 +1,4 @@
-"""The in-flight window restored from persisted state."""
+"""Restoration of the in-flight window from persisted state."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def load_window(
     now_ms: int = 0,
     delays: Sequence[Delay] = (),
 ) -> tuple[InFlightWindow, bool] | ErrorCode:
-    """Return the window, and whether state beyond `log_end_offset` (exclusive) was dropped from it.
+    """Return the window, and True if state beyond `log_end_offset` (exclusive) was dropped from it, or an error.
 
-    `delays`, ascending and disjoint, cut the available batches of their delivery count in two or more.
-    UNKNOWN_SERVER_ERROR for a batch that ends before it begins, begins below the start offset, overlaps another or has
-    a state that is never persisted.
+    `delays` (ascending, disjoint) hold for available batches with the same delivery count, which are cut where a delay
+    begins or ends. UNKNOWN_SERVER_ERROR for a batch that ends before it begins, begins below the start offset, overlaps
+    another or has a state that is never persisted.
     """
     ordered = sorted(batches)
     if not _is_sound(start_offset, ordered):
@@ -62,7 +62,9 @@ def _add(window: InFlightWindow, batch: InFlightBatch) -> None:
 
 
 def _cut(batches: Iterable[StateBatch], delays: Sequence[Delay]) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield the batches, each with the time before which it is not delivered; cut where that changes."""
+    """Yield the batches' parts (first and last offset, state, delivery count), each with the time before which it is
+    not delivered.
+    """
     at = 0  # delays below this index end below the batch
     for first, last, state, count in batches:
         while at < len(delays) and delays[at].last_offset < first:

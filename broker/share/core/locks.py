@@ -1,6 +1,4 @@
-"""Acquisition locks, and times before which nothing is delivered again, as data: a heap entry per range, looked at when
-it is due.
-"""
+"""Acquisition locks, and times before which records are not delivered again, as data: one heap entry for each range."""
 
 from __future__ import annotations
 
@@ -18,14 +16,14 @@ from shareq.protocol.share import RecordState
 
 _SMALLEST_REBUILD = 256
 MOST_LAPSED: Final = 1_000
-"""That are kept of one share partition: a group has 200 members, unless it is configured otherwise."""
+"""The most members kept for one share partition. A group has at most 200 members, unless it is configured otherwise."""
 
 
 class Lapsed:
-    """The members whose locks ran out, and that have acknowledged nothing since. Owned by one `SharePartition`.
+    """The members whose locks have expired, and that have acknowledged nothing since. Owned by one `SharePartition`.
 
-    Other waiting members get records before them: a client that hangs, or fetches without working, would otherwise use
-    up the deliveries of records that others are waiting for.
+    Other waiting members get records before these: otherwise a client that hangs, or fetches without working, would use
+    up the deliveries of records.
     """
 
     __slots__ = ("_members",)
@@ -40,19 +38,20 @@ class Lapsed:
         return member_id in self._members
 
     def add(self, member_id: str) -> None:
-        """Note that a lock of the member ran out."""
+        """Note that a lock of the member has expired. If there are too many members, forget the one noted first."""
         self._members.pop(member_id, None)
         self._members[member_id] = None
         if len(self._members) > MOST_LAPSED:
             del self._members[next(iter(self._members))]
 
     def discard(self, member_id: str) -> None:
-        """Forget a member that acknowledges: it is at work."""
+        """Forget a member, because it acknowledges records."""
         self._members.pop(member_id, None)
 
 
 class Deadlines:
-    """Deadlines of ranges. An entry may be out of date: only a record's status shows whether its deadline still exists.
+    """Deadlines of ranges of offsets. An entry may be outdated: only the status of its records shows if the deadline
+    still holds.
 
     Owned by one `SharePartition`.
     """
@@ -67,7 +66,7 @@ class Deadlines:
         return len(self._heap)
 
     def add(self, window: InFlightWindow, deadline_ms: int, first: int, last: int) -> None:
-        """Look at `first..last` (inclusive) when `deadline_ms` has come."""
+        """Note that `first..last` (inclusive) has the deadline `deadline_ms`."""
         if len(self._heap) >= self._rebuild_at:  # every renewal leaves an entry behind
             # What the same event has added may not have its status yet.
             self._heap = [entry for entry in self._heap if entry[0] == deadline_ms]
@@ -77,7 +76,9 @@ class Deadlines:
         heapq.heappush(self._heap, (deadline_ms, first, last))
 
     def next_deadline_ms(self, window: InFlightWindow) -> int | None:
-        """Return when to look again. Nothing may have expired then: the range can be acknowledged before."""
+        """Return the earliest deadline, None if there is none. It may be outdated: its records may have been
+        acknowledged.
+        """
         heap = self._heap
         if not window.batches.count:
             heap.clear()
@@ -117,7 +118,7 @@ class Deadlines:
 
 
 class AcquisitionLocks(Deadlines):
-    """The times when locks run out."""
+    """The times when acquisition locks expire."""
 
     __slots__ = ()
 
@@ -126,7 +127,7 @@ class AcquisitionLocks(Deadlines):
 
 
 class RedeliveryTimes(Deadlines):
-    """The times when records that failed may be delivered again."""
+    """The times when failed records may be delivered again."""
 
     __slots__ = ()
 
@@ -135,8 +136,8 @@ class RedeliveryTimes(Deadlines):
 
 
 def wake(window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> bool:
-    """Make records available whose wait has ended; return True if there were any. Nothing is written: the time was
-    known.
+    """Make records available whose wait has ended; return True if there were any. Nothing is written: the end of a wait
+    changes no persisted state.
     """
 
     def woken(status: DeliveryStatus) -> DeliveryStatus:
@@ -154,11 +155,12 @@ def wake(window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> bool:
 def expire(
     window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, settings: ShareGroupSettings, lapsed: Lapsed
 ) -> list[Run]:
-    """Release records whose lock has passed its deadline; return the changed runs, ascending. Their owners have lapsed.
+    """Release records whose lock has passed its deadline; return the changed runs, ascending. Note their owners in
+    `lapsed`.
 
     The release is effective at once. A record becomes available, perhaps after a delay; at the delivery count limit, or
-    below the start offset, it is archived. A record whose acknowledgement is being written stays: if the write fails,
-    its lock is found expired.
+    below the start offset, it is archived. A record whose acknowledgement is being written is left: if the write fails,
+    it is released then.
     """
     below = _expiry(now_ms, lapsed, None)
     above = _expiry(now_ms, lapsed, settings)
@@ -173,7 +175,9 @@ def expire(
 
 
 def _expiry(now_ms: int, lapsed: Lapsed, settings: ShareGroupSettings | None, first: int = 0) -> Change:
-    """Return the change by expiry of a range from `first` on. Without settings, everything is archived."""
+    """Return the function that changes the statuses of a range beginning at `first` when locks expire. Without
+    settings, it archives everything.
+    """
     memo: dict[int, DeliveryStatus] = {}
 
     def expired(status: DeliveryStatus) -> DeliveryStatus:

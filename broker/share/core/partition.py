@@ -1,4 +1,4 @@
-"""The leader of one share partition: records in flight, the members that have them, the end of a delivery (KIP-932).
+"""The leader of one share partition: records in flight, the members that hold them, the ends of deliveries (KIP-932).
 
 Pure: time is an argument, timers are data, effects are returned. The rules are Apache Kafka 4.3.1's; they live in the
 modules beside this one, and this class puts them together.
@@ -66,7 +66,7 @@ _NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start off
 
 
 class _UnreadableSpan(NamedTuple):
-    """Offsets, both inclusive, in the place of the record batches that held them."""
+    """Offsets (both inclusive) of record batches that cannot be read, in the place of their spans."""
 
     base_offset: int
     last_offset: int
@@ -77,7 +77,7 @@ class SharePartition:
 
     Every offset is inclusive unless said otherwise, every time is monotonic milliseconds and never goes back.
     `settings` may be replaced at any time and apply from then on; existing locks keep their deadline. Nothing may be
-    acquired before `load`. If `counters` are given, they continue.
+    acquired before `load`. If `counters` are given, it continues to count in them.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class SharePartition:
 
     @property
     def known_until(self) -> int:
-        """The highest offset that the state says something of."""
+        """The highest offset of which the state has information; `start_offset` - 1 if there is none."""
         return self._window.end_offset if self._window.in_flight() else self._window.start_offset - 1
 
     @property
@@ -148,12 +148,12 @@ class SharePartition:
 
     @property
     def delayed_records(self) -> int:
-        """The number of offsets in flight that are available from a time on."""
+        """The number of offsets in flight that wait for a time before they may be delivered again."""
         return self._window.delayed
 
     @property
     def in_flight_batches(self) -> int:
-        """The number of ranges into which those offsets were put together."""
+        """The number of in-flight batches: ranges of offsets that were acquired together."""
         return self._window.batches.count
 
     def oldest_since_ms(self) -> int | None:
@@ -166,15 +166,17 @@ class SharePartition:
         return first_record(self._window)
 
     def list_ranges(self, first: int, most: int, *, heads: bool = False) -> Part:
-        """List what is in flight from the offset `first` on, in at most `most` steps: see `ranges`.
+        """List the offsets in flight from `first` on, in at most `most` steps: see `ranges`.
 
-        With `heads` also which record each waits for.
+        With `heads`, also show the record that each one waits for.
         """
         behind = self._order.heads() if heads and self._order is not None else None
         return list_ranges(self._window, first, most, behind)
 
     def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:
-        """Return runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""
+        """Return the runs of equal records between `first` (default: the start offset) and `last`, ascending, for
+        tests.
+        """
         if not self._window.batches:
             return []
         first = self._window.start_offset if first is None else first
@@ -212,9 +214,9 @@ class SharePartition:
 
         `start_offset` >= 0 is the persisted one, or with `persisted` False the result of the offset reset, which has to
         be written first (`pending_start_write`). State beyond `log_end_offset` (exclusive) belongs to records that a
-        power loss destroyed; it is dropped, and `lost_tail` says so. A start offset below `log_start_offset` stays
-        until a read finds out (`on_log_start_moved`). `delays`, in monotonic time, hold for the available records among
-        `batches` that have their delivery count.
+        power loss destroyed; it is dropped, and `lost_tail` becomes True. A start offset below `log_start_offset` stays
+        until a read is refused (`on_log_start_moved`). `delays`, in monotonic time, hold for available records among
+        `batches` with the same delivery count.
         """
         loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset), now_ms, delays)
         if isinstance(loaded, ErrorCode):
@@ -232,8 +234,8 @@ class SharePartition:
         """Return the write of the resolved start offset that must be durable before anything can be acquired; None if
         it is durable.
 
-        The same write while it is under way. After a failed one, a new one. A crash before the first acknowledgement
-        would otherwise resolve the start offset again and skip records.
+        While the write is under way, return the same one; after a failure, a new one. Without this write, a crash
+        before the first acknowledgement would resolve the start offset again and skip records.
         """
         if self._start_is_durable:
             return None
@@ -248,9 +250,10 @@ class SharePartition:
         return self._active and not self.settings.paused
 
     def next_fetch_offset(self) -> int:
-        """Return where to read next: the first record that can be delivered again, or else the first one never fetched.
+        """Return the offset to read next: that of the first record that can be delivered again, else that of the first
+        one never fetched.
 
-        With order by key also the first one in flight whose key is not known.
+        With order by key, it may also be the first record in flight whose key is not known.
         """
         if self.settings.order_by_key is (self._order is None):
             self._switch_order()
@@ -260,9 +263,10 @@ class SharePartition:
         """Return True if there is something to deliver again, or room below the in-flight limit; never in a paused
         group.
 
-        Makes room: a window may be full of records that were archived because the log has them no more, or because they
-        were aborted. Nothing is written for those, so no write's end moves the start offset past them. Or its last hole
-        was filled, and all of it is finished with. (In both cases Apache Kafka 4.3.1 stands still.)
+        If the window is full, make room first. It may be full of records that were archived in memory alone, because
+        they have left the log or were aborted: no state write ends that would move the start offset over them. Or its
+        last hole has been filled, and everything in it is finished. (In both cases Apache Kafka 4.3.1 delivers nothing
+        more.)
         """
         if not self._is_open:
             return False
@@ -280,8 +284,8 @@ class SharePartition:
         """Return the next fetch offset, and the last offset (inclusive) that a read there has to reach to acquire
         `max_records` > 0.
 
-        Records behind it would not be acquired, nor change the state. With order by key it may be further than
-        necessary if that is not beyond `known_until` (inclusive), up to the place from which no record has to be read.
+        Records behind it would not be acquired, nor change the state. If the window is full and the caller has its
+        records already (`known_until`, inclusive), the last offset may be further than necessary.
         """
         offset = self.next_fetch_offset()
         window, limit = self._window, limit_now(self._window, self.settings)
@@ -294,7 +298,8 @@ class SharePartition:
         return offset, until
 
     def keys_wanted(self, batches: Sequence[BatchSpan]) -> tuple[int, int] | None:
-        """Return between which offsets (inclusive) of a read of `batches` `acquire` needs keys; None if nowhere.
+        """Return the first and last offset (inclusive) of a read of `batches` for which `acquire` needs keys; None if
+        there are none.
 
         Always None without order by key.
         """
@@ -305,10 +310,10 @@ class SharePartition:
         return (first, last) if first <= last else None
 
     def enters_next(self, mode: AcquireMode, max_records: int) -> tuple[int, int] | None:
-        """Return the offsets that may enter the window before the next such fetch, with order by key: the first and the
-        last (inclusive).
+        """Return the first and last offset (inclusive) that may enter the window, with order by key, ahead of a fetch
+        with these parameters.
 
-        None if that would enter nothing, or there is too little room below the in-flight limit to be worth it.
+        None if there are none, or if the in-flight limit leaves too little room for a read to be worth it.
         """
         window, limit = self._window, limit_now(self._window, self.settings)
         if self.settings.order_by_key is (self._order is None):
@@ -325,14 +330,14 @@ class SharePartition:
         return (first, max(until, first + worth_it - 1)) if first <= until else None
 
     def take_freed(self) -> bool:
-        """Return True, once, if keys became free without a `WakeFetches`, so that other fetches may look."""
+        """Return True, once, if keys became free without a `WakeFetches`: the caller wakes the other fetches."""
         freed, self._freed = self._freed, False
         return freed
 
     def _switch_order(self) -> None:
-        """Switch the order by key on or off: the config has changed, or a load is over.
+        """Switch order by key on or off, after a change of the config or after a load.
 
-        Switched on, it holds for everything that is not finished.
+        Once on, it holds for all unfinished records.
         """
         from shareq.broker.share.core.window.key_order import KeyOrder, all_free  # for groups that have it alone
 
@@ -361,12 +366,12 @@ class SharePartition:
         group is paused.
 
         Returns ascending ranges, which the member now holds until the lock runs out. `max_records` and the in-flight
-        limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
-        ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out. Those of `waiting`
-        (ascending, disjoint) are made to wait until their time; see `dates`.
+        limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets in `aborted` (inclusive
+        ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out. Offsets in `waiting`
+        (ascending, disjoint) wait until their time; see `dates`.
 
         With order by key, `keys` are the keys of the records that `keys_wanted` names; a missing offset has no key.
-        What was read enters the window, also with `max_records` 0, which acquires nothing.
+        With `max_records` 0, the records read enter the window, but none is acquired.
         """
         if not self._is_open or not self._start_is_durable or not batches:
             return []
@@ -424,7 +429,8 @@ class SharePartition:
         keys: KeyHashes,
         waiting: Sequence[DatedRange],
     ) -> list[AcquiredRange]:
-        """Add the records of a read to the window, as far as there is room; then acquire its available ones."""
+        """Add the records of a read to the window, as far as there is room; then acquire the available ones among them.
+        """
         window, batches_before = self._window, self._window.batches.count
         if fetch_offset < batches[0].base_offset:
             compacted_away(window, fetch_offset, batches[0].base_offset)
@@ -450,7 +456,8 @@ class SharePartition:
         return acquired
 
     def _last_to_enter(self, waiting: Sequence[DatedRange], last: int) -> int:
-        """Return the last offset (inclusive), up to `last`, that may enter the window now; see `dates.first_behind`."""
+        """Return the last offset (inclusive), at most `last`, that may enter the window now; see `dates.first_behind`.
+        """
         limit = self.settings.partition_max_record_locks
         self._behind = first_behind(self._window, waiting, limit)
         return last if self._behind is None else min(last, self._behind.first_offset - 1)
@@ -458,7 +465,7 @@ class SharePartition:
     def _without_waiting(
         self, acquired: list[AcquiredRange], waiting: Sequence[DatedRange], acquisition: RecordAcquisition
     ) -> list[AcquiredRange]:
-        """Let the dated records among the acquired ones wait; return the rest, to be handed out."""
+        """Let the dated records in the acquired ranges wait; return the remaining ranges, to be handed out."""
         made = make_wait(self._window, waiting, acquisition.before())
         for first, last, not_before_ms in made:
             self._times.add(self._window, not_before_ms, first, last)
@@ -466,7 +473,9 @@ class SharePartition:
         return cut_out(acquired, [(first, last) for first, last, _ in made])
 
     def _stays_behind(self, offset: int) -> bool:
-        """Return True if the record at the next fetch offset has to wait, and there is no room for it to do so."""
+        """Return True if the record at the next fetch offset has to wait for its time, and the window has no room for
+        it.
+        """
         behind, half = self._behind, self.settings.partition_max_record_locks // 2
         return (
             behind is not None
@@ -478,7 +487,9 @@ class SharePartition:
     def _without_aborted(
         self, acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]
     ) -> list[AcquiredRange]:
-        """Archive the acquired records that were aborted, in memory only. Return the ranges left to deliver."""
+        """Archive the aborted records in the acquired ranges, in memory only. Return the remaining ranges, to be handed
+        out.
+        """
         window = self._window
         for first, last in held_before(aborted, acquired):
             for _, run_last, status in window.runs(first, last):
@@ -489,9 +500,10 @@ class SharePartition:
         return cut_out(acquired, aborted)
 
     def skip_unreadable(self, first_offset: int, last_offset: int, now_ms: int) -> bool:
-        """Archive records that the log cannot read (both inclusive), from the next fetch offset on; in memory only.
+        """Archive records that the log cannot read (offsets inclusive), from the next fetch offset on, in memory only.
 
-        A leader that loads the state again finds out again. False when the in-flight limit leaves no room for them now.
+        A leader that loads the state again has to try to read them again. Return False if the in-flight limit leaves no
+        room for them now.
         """
         span = _UnreadableSpan(first_offset, last_offset)
         size = last_offset - first_offset + 1
@@ -505,12 +517,12 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, batches: Sequence[Acknowledged], now_ms: int, later: Sequence[Later] = ()
     ) -> AckOutcome:
-        """Move acquired records on. Nothing is visible to other members until `on_state_written`.
+        """Acknowledge acquired records. Nothing is visible to other members until `on_state_written`.
 
-        All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request;
-        only renewals stay. Batches are ascending and disjoint (`ack_batches.validate_ack_batches`). Released records
-        listed in `later` are not delivered again before their time; INVALID_REQUEST if the group has no delays, or none
-        of that length.
+        All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request; only
+        renewals stay. Batches are ascending and disjoint (`ack_batches.validate_ack_batches`). Released records listed
+        in `later` are not delivered again before their time; INVALID_REQUEST if the group has no delays, or none of
+        that length.
         """
         self.lapsed.discard(member_id)
         if later and not may_wait(later, self.settings.delay):
@@ -528,16 +540,19 @@ class SharePartition:
         return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
 
     def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
-        """Give back everything the member holds, because its share session ended. Takes effect when it is written."""
+        """Release everything the member holds, because its share session ended. Takes effect once the state is written.
+        """
         change = StateChange(self._next_write_id())
         release(self._window, member_id, change, self.settings, now_ms)
         return (self._start(change),) if change.state_batches else ()
 
     def on_state_written(self, write_id: int, error: ErrorCode, now_ms: int) -> tuple[Effect, ...]:
-        """Take the outcome of a `WriteState`, once for each. KeyError for a write that is not under way.
+        """Apply the outcome of a `WriteState`; call this once for each. Raise KeyError for a write that is not under
+        way.
 
-        NONE settles its records and may move the start offset. Anything else returns them to their owner, or gives them
-        back if the lock has run out meanwhile. After the write of a lock expiry the start offset moves either way.
+        NONE settles the write's records and may move the start offset. After an error the records are their owner's
+        again, or are released if the lock has expired meanwhile. After the write of a lock expiry the start offset may
+        move with either outcome.
         """
         if self._start_write is not None and write_id == self._start_write.write_id:
             self._start_write = None
@@ -571,17 +586,18 @@ class SharePartition:
         return (*effects, DeadLetters(tuple(dead))) if dead else effects
 
     def on_dead_letters_done(self, first_offset: int, last_offset: int) -> tuple[Effect, ...]:
-        """Archive the dead records among these offsets (inclusive): their dead letters are done with, written or not.
+        """Archive the dead records among these offsets (inclusive), since their dead letters have been written or given
+        up.
 
-        They are archived at once; if the write of that fails, a leader that loads the state again begins again with
-        their dead letters.
+        They are archived at once. If the state write of this fails, a leader that loads the state again writes their
+        dead letters again.
         """
         changed = finish_dead(self._window, first_offset, last_offset)
         return (self._write_changed(changed),) if changed else ()
 
     @property
     def has_dying(self) -> bool:
-        """True while a state write is under way that makes records dead: their letters come with its end."""
+        """True while a state write is under way that makes records dead; their dead letters are written after it."""
         return any(
             row.delivery_state == RecordState.ARCHIVING for _, write in self._writes.values() for row in write.batches
         )
@@ -589,7 +605,7 @@ class SharePartition:
     def unfinished_dead_letters(self) -> tuple[DeadLetter, ...]:
         """Return the dead records whose dead letters may be missing after a load.
 
-        Why they are dead is not persisted.
+        The cause of death is not persisted; it is concluded from the delivery count.
         """
         return tuple(
             self.letter_of(first, last, status.delivery_count)
@@ -599,13 +615,15 @@ class SharePartition:
         )
 
     def letter_of(self, first_offset: int, last_offset: int, delivery_count: int) -> DeadLetter:
-        """Return the dead letter of records that are archiving in a stored state."""
+        """Return the dead letter of records that are *archiving* in a persisted state. Its cause is concluded from the
+        delivery count.
+        """
         exceeded = delivery_count >= self.settings.delivery_count_limit
         cause = Cause.DELIVERY_COUNT_EXCEEDED if exceeded else Cause.CLIENT_REJECT
         return DeadLetter(first_offset, last_offset, delivery_count, cause)
 
     def _write_changed(self, changed: Sequence[Run]) -> WriteState:
-        """Return the write of changes that are in effect."""
+        """Return the state write of runs whose change is already in effect."""
         change = StateChange(self._next_write_id())
         change.persist_runs(changed)
         if self.settings.redelivery.initial_ms:
@@ -624,7 +642,7 @@ class SharePartition:
         return found
 
     def _wait(self, delays: Sequence[Delay]) -> None:
-        """Look at these records, which have their status, when their time has come."""
+        """Note the times of records that wait, so that `on_deadline` finds them."""
         for first, last, not_before_ms, _ in delays:
             self._times.add(self._window, not_before_ms, first, last)
             self.counters.delays += last - first + 1
@@ -657,7 +675,9 @@ class SharePartition:
     # -- the log and the clock
 
     def on_log_start_moved(self, log_start_offset: int, now_ms: int) -> None:
-        """Go on from the log's start: a read was below it. Nothing when that is not beyond the start offset."""
+        """Move the start offset to the log's start offset, because a read was below that. Do nothing if it is not
+        beyond the start offset.
+        """
         on_log_start_moved(self._window, log_start_offset)
         if self._order is not None:
             self._freed = self._order.settle(self._window) or self._freed
@@ -665,7 +685,7 @@ class SharePartition:
     def next_deadline_ms(self) -> int | None:
         """Return when to call `on_deadline`; None if no lock is held and no record waits.
 
-        Possibly there is nothing to do then.
+        There may be nothing to do at that time.
         """
         locked = self._locks.next_deadline_ms(self._window)
         waiting = self._times.next_deadline_ms(self._window)
@@ -674,8 +694,8 @@ class SharePartition:
         return waiting if locked is None else locked if waiting is None else min(locked, waiting)
 
     def on_deadline(self, now_ms: int) -> tuple[Effect, ...]:
-        """Release records whose lock has passed its deadline, at once and whether or not the write succeeds; and make
-        records available that have waited long enough.
+        """Release records whose lock has expired, at once, without waiting for the state write; and make records
+        available that have waited long enough.
         """
         woken = len(self._times) > 0 and wake(self._window, self._times, now_ms)
         if self._behind is not None and self._behind.not_before_ms <= now_ms:

@@ -1,13 +1,14 @@
-"""Share sessions: the partitions a member fetches, named once and then only when they change (KIP-932).
+"""Share sessions: the partitions a member fetches, which its requests name once, and again only when they change
+(KIP-932).
 
     request epoch   0      opens a session; an existing one of the same member is replaced
                    -1      ends it after the request's acknowledgements
                     n > 0  must be the session's next epoch; ShareFetch and ShareAcknowledge share one count
 
-A session belongs to a member of a group; no id travels on the wire. It ends with epoch -1, with epoch 0, or with the
-connection that opened it, never by age. When there is room for no more, one of the greediest makes room for one of
-a client with less (`_giving_way`). Locks of records are stored elsewhere: replacing a session or forgetting a partition
-releases nothing.
+A session belongs to a member of a group; requests and responses have no session id. It ends with epoch -1, with epoch
+0, or with the connection that opened it, never by age. When the limit is reached, a session of the client with the most
+is ended for a client with fewer (`_giving_way`). Locks of records are stored elsewhere: replacing a session or
+forgetting a partition releases nothing.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH
 
 MOST_OF_A_CONNECTION: Final = 100
-"""Sessions that one connection may open. A client's has one."""
+"""The most sessions that one connection may open. A client opens one."""
 
 MOST_PARTITIONS: Final = 10_000
-"""Partitions of one session: as many as the largest topic has."""
+"""The most partitions of one session: as many as the largest topic has."""
 
 LOOKED_AT: Final = 200
-"""Partitions of a session that one ShareFetch looks at, 10 µs each. Of a larger session each looks at the next ones,
-and at those of the others that have news.
+"""The most partitions of a session that one ShareFetch looks at, 10 µs each. In a larger session each ShareFetch looks
+at the next ones, and at other partitions that have news.
 """
 
 PartitionId = tuple[bytes, int]  # topic id, partition
@@ -37,17 +38,19 @@ _SessionKey = tuple[str, str]  # group id, member id
 
 
 def names_too_many(listed: int, forgotten: int) -> bool:
-    """Return whether a request lists or forgets more partitions, each mention counted, than a session may have."""
+    """Return True if a request lists or forgets more partitions than a session may have; a repeated partition counts
+    each time.
+    """
     return max(listed, forgotten) > MOST_PARTITIONS
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch after `epoch` >= 0; after the largest comes 1, since 0 would open a new session."""
+    """Return the epoch after `epoch` >= 0. After the largest one it is 1, since 0 would open a new session."""
     return 1 if epoch == MAX_EPOCH else epoch + 1
 
 
 class InMemory(NamedTuple):
-    """The partitions of a session that are in memory, as found among `known` after `changes` changes of it."""
+    """The partitions of a session that are in memory, as found in `known` when its count of changes was `changes`."""
 
     known: object
     changes: int
@@ -55,7 +58,9 @@ class InMemory(NamedTuple):
 
 
 class ListedPartition(NamedTuple):
-    """A partition that a ShareFetch names. `topic` is the current name of the id, None without one."""
+    """A partition that a ShareFetch names. `topic` is the current name of the topic id, None if the topic does not
+    exist.
+    """
 
     topic_id: bytes
     partition: int
@@ -64,7 +69,7 @@ class ListedPartition(NamedTuple):
 
 @dataclass(slots=True)
 class SessionPartition:
-    """A partition of a session. `topic` is the first known name of its id, None until one is known.
+    """A partition of a session. `topic` is the first known name of its topic id, None until one is known.
 
     `must_answer`: the next response names the partition even without any change.
     """
@@ -80,8 +85,8 @@ class ShareSession:
     """One member's session. Owned by `ShareSessions`. `owner` is the user, or the machine, that opened it.
 
     `partitions` are in the order in which they are fetched, `next_epoch` is the one epoch that will be accepted.
-    `in_memory` is for the caller to keep, and `listed` are the partitions as a request gets them, until the partitions
-    or their order are others.
+    `in_memory` is set by the caller, and `listed` has the partitions in order; both are reset when the partitions or
+    their order change.
     """
 
     group_id: str
@@ -101,7 +106,7 @@ class ShareSession:
         return listed
 
     def others(self) -> None:
-        """Note that the partitions, or their order, are not the same as before."""
+        """Note that the partitions, or their order, have changed."""
         self.in_memory = self.listed = None
 
 
@@ -139,9 +144,10 @@ T = TypeVar("T", bound=FetchResult)
 
 
 class ShareFetchContext(NamedTuple):
-    """One ShareFetch within its session. `epoch` is the request's; `partitions` is what to fetch, in session order.
+    """One ShareFetch within its session. `epoch` is the request's; `partitions` are those to fetch, in the session's
+    order.
 
-    `gave_way` is a session that was ended to make room for this one, if one was.
+    `gave_way` is the session that was ended to make room for this one; None if there was room.
     """
 
     session: ShareSession
@@ -151,22 +157,24 @@ class ShareFetchContext(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """True if the request ends the session: nothing is fetched, and `ShareSessions.close` follows the acks."""
+        """True if the request ends the session: nothing is fetched, and the caller calls `ShareSessions.close` after
+        the acknowledgements.
+        """
         return self.epoch == FINAL_EPOCH
 
     @property
     def rounds(self) -> int:
-        """The number of requests that it takes to look at all partitions of the session, at least one."""
+        """The number of requests needed to look at all partitions of the session, at least one."""
         count = len(self.partitions)
         return 1 if count <= LOOKED_AT else -(-count // LOOKED_AT)
 
     def select(self, results: Sequence[T], *, preview: bool = False) -> list[T] | ErrorCode:
         """Return the results that the response carries, in the same order.
 
-        These are all if this request opened or ended the session. Otherwise they are those with records, with an error,
-        or owed to the client: of newly added partitions, and the first good result after an error. Partitions with
-        records move to the end of the session's order. Return INVALID_SHARE_SESSION_EPOCH if another request has
-        changed the session's epoch meanwhile. `preview` leaves the session unchanged.
+        If this request opened or ended the session, return all. Otherwise return the results with records, with an
+        error, and those of partitions that must be answered: newly added ones, and ones whose last result was an error.
+        Partitions with records move to the end of the session's order. Return INVALID_SHARE_SESSION_EPOCH if another
+        request has changed the session's epoch meanwhile. `preview` leaves the session unchanged.
         """
         if self.epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             return list(results)
@@ -191,9 +199,9 @@ class ShareFetchContext(NamedTuple):
 
 @dataclass(slots=True)
 class _Connection:
-    """The sessions of a connection: those it has opened that have not ended, nor been replaced.
+    """The sessions that a connection has opened and that have neither ended nor been replaced.
 
-    `last_group`: of the session it opened last.
+    `last_group`: the group of the session opened last.
     """
 
     last_group: str
@@ -203,7 +211,7 @@ class _Connection:
 class ShareSessions:
     """All share sessions of a broker. `limit` is `group.share.max.share.sessions`; it may be replaced at any time.
 
-    A connection stands for the sessions it opened.
+    Sessions end with the connection that opened them.
     """
 
     def __init__(self, limit: int) -> None:
@@ -218,7 +226,7 @@ class ShareSessions:
 
     @property
     def partitions(self) -> int:
-        """The number of share partitions of all sessions, those of each session counted."""
+        """The number of partitions in all sessions together."""
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def get(self, group_id: str, member_id: str) -> ShareSession | None:
@@ -239,13 +247,13 @@ class ShareSessions:
         connection_id: Hashable,
         owner: Hashable = None,
     ) -> ShareFetchContext | ErrorCode:
-        """Begin a ShareFetch that does not name too many partitions (`names_too_many`). Errors leave the sessions as
-        they are; without one the epoch has advanced.
+        """Begin a ShareFetch, which must not name too many partitions (`names_too_many`): open its session, or update
+        it and advance its epoch. An error changes no session.
 
-        INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS` partitions together
-        with those of the session. SHARE_SESSION_LIMIT_REACHED: no room for a new session, and no client with more; or
-        too many of one connection. The caller delays that answer by MaxWaitMs, so that clients do not try again at
-        once. SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
+        INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS` partitions in the
+        session. SHARE_SESSION_LIMIT_REACHED: the limit is reached and no other client has more sessions, or the
+        connection has too many. The caller delays that answer by MaxWaitMs, so that clients do not try again at once.
+        SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
         """
         if epoch == INITIAL_EPOCH:
             if has_acks:
@@ -271,8 +279,8 @@ class ShareSessions:
     def update(self, group_id: str, member_id: str, epoch: int) -> ShareSession | ErrorCode:
         """Begin a ShareAcknowledge: check the epoch and advance it, unless it is final.
 
-        SHARE_SESSION_NOT_FOUND: there is no session. INVALID_SHARE_SESSION_EPOCH: not the expected epoch, or 0, which
-        only ShareFetch may open a session with. A final epoch is not compared.
+        SHARE_SESSION_NOT_FOUND: there is no session. INVALID_SHARE_SESSION_EPOCH: not the expected epoch, or 0 (only a
+        ShareFetch may open a session). The final epoch (-1) is always accepted.
         """
         if epoch == INITIAL_EPOCH:
             return ErrorCode.INVALID_SHARE_SESSION_EPOCH
@@ -287,8 +295,9 @@ class ShareSessions:
         return session
 
     def repeat(self, session: ShareSession, epoch: int) -> bool:
-        """Begin a ShareFetch of the session that names no partition; False, and nothing has happened, where its epoch
-        is not the next one, or the session owes partitions an answer.
+        """Begin a ShareFetch of the session that names no partition: advance the epoch.
+
+        Return False, and change nothing, if its epoch is not the expected one, or if a partition must be answered.
         """
         if epoch != session.next_epoch:
             return False
@@ -324,14 +333,16 @@ class ShareSessions:
     # -- ends
 
     def close(self, group_id: str, member_id: str) -> ClosedSession | None:
-        """End the member's session: a request with the final epoch has been processed. None when there is none.
+        """End the member's session, after a request with the final epoch. Return None if it has none.
 
-        The group may have no sessions afterwards; its state stays in memory until the connection ends, too.
+        Even if the group has no sessions afterwards, its state stays in memory until the connection ends.
         """
         return self._remove((group_id, member_id))
 
     def on_disconnect(self, connection_id: Hashable) -> Disconnected:
-        """End the sessions that the connection opened, but for those whose members have newer ones elsewhere."""
+        """End the sessions that the connection opened, except for members who have opened a newer one on another
+        connection.
+        """
         connection = self._connections.pop(connection_id, None)
         if connection is None:
             return Disconnected()
@@ -375,12 +386,13 @@ _LEVELS: Final[tuple[Callable[[ShareSession], Hashable], ...]] = (
 
 
 def _giving_way(sessions: Iterable[ShareSession], newcomer: ShareSession) -> ShareSession | None:
-    """Return the session to end for the newcomer, the newest of the greediest holder; None: the newcomer is refused.
+    """Return the session to end for the newcomer: the newest one of the holder with the most. Return None to refuse the
+    newcomer.
 
-    Holders are looked at from the outside in: users (without authentication, machines), a user's groups, a group's
+    Holders are compared on three levels: users (machines, without authentication), a user's groups, and a group's
     connections. A newcomer whose user has fewer sessions than another user replaces a session of that user; a newcomer
-    whose user has the most can only replace one of the same user, in a group that holds more; and so on. Where all have
-    equally many, nobody's is taken. So greed harms the greedy. `sessions` are all there are, oldest first.
+    whose user has the most can only replace one of the same user, in a group with more; likewise for connections. If
+    all have equally many, the newcomer is refused. `sessions` are all existing ones, oldest first.
     """
     left = list(sessions)
     taken = False

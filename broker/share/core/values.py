@@ -1,4 +1,4 @@
-"""Input and output values of a share partition. Tuples where one request may bring thousands."""
+"""Input and output values of a share partition. Those of which one request may bring thousands are tuples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BatchSpan(Protocol):
 
 
 def end_of_batch(spans: Sequence[BatchSpan], offset: int) -> int:
-    """Return the last offset of the record batch that contains `offset`; itself when it lies between batches."""
+    """Return the last offset of the record batch that contains `offset`, or `offset` if it lies between batches."""
     index = bisect_right(spans, offset, key=_base_offset) - 1
     return max(offset, spans[index].last_offset) if index >= 0 else offset
 
@@ -56,7 +56,7 @@ class Acknowledged(Protocol):
 
 
 class AckBatch(NamedTuple):
-    """The same as a value."""
+    """An `Acknowledged` that is made as an object of its own."""
 
     first_offset: int
     last_offset: int
@@ -64,10 +64,10 @@ class AckBatch(NamedTuple):
 
 
 class AckRanges(Sequence[AckBatch]):
-    """Acknowledgements of one type each, as a flat list.
+    """Acknowledgements, each of one type, as a flat list of numbers.
 
-    `numbers` has three for each: its first and last offset (inclusive), and its type. Objects are made only for the
-    entries that are read.
+    `numbers` has three for each acknowledgement: its first and last offset (inclusive), and its type. An object is made
+    only for an entry that is read.
     """
 
     __slots__ = ("numbers",)
@@ -100,8 +100,8 @@ class AckRanges(Sequence[AckBatch]):
 class AckOutcome:
     """The outcome of an acknowledgement.
 
-    `write_id` None: `error` is the answer. Otherwise `error` is NONE, and the answer is the result of that state write,
-    which is among the `effects`.
+    If `write_id` is None, `error` is the answer. Otherwise `error` is NONE, and the answer is the result of the state
+    write with this id, which is among the `effects`.
     """
 
     error: ErrorCode
@@ -112,9 +112,9 @@ class AckOutcome:
 class RangeView(NamedTuple):
     """A run of equal records, for tests and inspection. `owner` is "" and `deadline_ms` None without a lock.
 
-    `pending` says that a state write is awaited. `not_before_ms` is when available records may be delivered again; None
-    when they may be now, and while a state write is awaited. `waits_for_key`: an earlier record of its
-    key is not finished.
+    `pending` is True while a state write is awaited. `not_before_ms` is when available records may be delivered again;
+    None if they may be now, and while a state write is awaited. `waits_for_key`: an earlier record of its key is not
+    finished.
     """
 
     first_offset: int

@@ -1,7 +1,7 @@
-"""Pending state writes, and the effects of their outcome on the records that wait for it.
+"""Pending state writes, and the changes that their outcome makes to records.
 
 A changed record has its new state at once, without an owner: it cannot be acquired, a second acknowledgement fails, and
-the start offset stops in front of it. A durable write completes the change; a failed one undoes it.
+the start offset does not move over it. A durable write completes the change; a failed one undoes it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class StateChange:
     """The transitions of one state write. `touched` names, per batch, a range (inclusive) that contains all of them.
 
-    `acknowledged` (records by type), `session_releases` and `given_up` are counted once the change is durable, and
-    `dead` are the records dead then. `delays`, ascending, has the records that become available later: once the write
-    is durable, or has failed.
+    `acknowledged` (records by type), `session_releases` and `given_up` are counted once the change is durable; `dead`
+    are the records that are dead then. `delays`, ascending, has the records that wait for a time after the write has
+    succeeded or failed.
     """
 
     __slots__ = (
@@ -53,14 +53,14 @@ class StateChange:
         self.delays: list[Delay] = []
 
     def touch(self, batch: Batch, first: int, last: int) -> None:
-        """Add records of `first..last`, which have become pending."""
+        """Add `first..last`, with records that have become pending, to `touched`."""
         if self.touched and self.touched[-1][0] is batch:
             _, low, high = self.touched.pop()
             first, last = min(first, low), max(last, high)
         self.touched.append((batch, first, last))
 
     def persist(self, rows: list[StateBatch]) -> None:
-        """Add rows to write, after the earlier ones: ascending, and no two of the rows could be one."""
+        """Add rows to write, behind all earlier ones. They ascend, and no two adjacent rows may be alike."""
         written = self.state_batches
         if written and rows:
             first, last, state, count = rows[0]
@@ -70,7 +70,7 @@ class StateChange:
         written += rows
 
     def persist_run(self, first: int, last: int, status: DeliveryStatus) -> None:
-        """`persist` for one changed run."""
+        """Add one changed run to the rows to write, as `persist` does."""
         written = self.state_batches
         if written and _adjoin(written[-1], first, status.state, status.delivery_count):
             written[-1] = StateBatch(written[-1].first_offset, last, status.state, status.delivery_count)
@@ -78,12 +78,12 @@ class StateChange:
             written.append(StateBatch(first, last, status.state, status.delivery_count))
 
     def persist_runs(self, runs: Sequence[Run]) -> None:
-        """`persist` for changed runs, ascending."""
+        """Add changed runs, ascending, to the rows to write, as `persist` does."""
         for first, last, status in runs:
             self.persist_run(first, last, status)
 
     def delay_runs(self, runs: Iterable[Run]) -> None:
-        """Note which of the changed runs, after the earlier ones and ascending, wait for their time."""
+        """Note in `delays` which of the changed runs wait for a time. They ascend, and lie behind all earlier ones."""
         for first, last, status in runs:
             time, count = (status.after or status).not_before_ms, status.delivery_count
             if not time:
@@ -93,7 +93,7 @@ class StateChange:
             self.delays.append(Delay(first, last, time, count))
 
     def commit(self, window: InFlightWindow) -> bool:
-        """Settle what was written, now that the write is durable. Return True when records became available."""
+        """Settle the transitions, now that the write is durable. Return True if records became available."""
         found = False
         for batch, first, last in self.touched:
             changed, available = batch.commit(first, last, self.write_id)
@@ -107,7 +107,7 @@ class StateChange:
         return found
 
     def undo(self, window: InFlightWindow) -> None:
-        """Undo everything: the request that made these transitions is refused."""
+        """Undo all transitions, because the request that made them is refused."""
 
         def before(status: DeliveryStatus) -> DeliveryStatus:
             return status.before or status if status.write_id == self.write_id else status
@@ -116,12 +116,12 @@ class StateChange:
             window.remap(batch, first, last, before)
 
     def roll_back(self, window: InFlightWindow, now_ms: int, settings: ShareGroupSettings) -> bool:
-        """Undo the transitions of the write: it failed.
+        """Undo the transitions of the write, which failed.
 
-        True when records became available, because their lock has run out meanwhile.
+        Records whose lock has expired meanwhile are released. Return True if this made records available.
 
-        `given_up` and `dead` are the deliveries that the write made unprocessable, `delays` the times of records that
-        wait. (Apache Kafka 4.4.0 writes no dead letters for these.)
+        `given_up`, `dead` and `delays` are replaced by those of the records released so. (Apache Kafka 4.4.0 writes no
+        dead letters for these.)
         """
         below = self._rolled_back(now_ms, None)
         above = self._rolled_back(now_ms, settings)
@@ -142,10 +142,10 @@ class StateChange:
         return found
 
     def _rolled_back(self, now_ms: int, settings: ShareGroupSettings | None, first: int = 0) -> Change:
-        """Return the record to its earlier status; release it if that was a lock that has expired. Without settings,
-        that is archived.
+        """Return the function that gives records their earlier status again; if that was a lock that has expired, it
+        releases them.
 
-        `first` is the lowest offset that the change is for.
+        Without settings, it archives those instead. `first` is the lowest offset that the change is for.
         """
         memo: dict[DeliveryStatus, DeliveryStatus] = {}
 
@@ -182,11 +182,7 @@ def dead_letters(runs: Sequence[Run], cause: Cause) -> list[DeadLetter]:
 
 
 def finish_dead(window: InFlightWindow, first: int, last: int) -> list[Run]:
-    """Archive the records of `first..last` (inclusive) that are being archived: the tasks that had to come first are
-    done. The changed runs.
-
-    Effective at once.
-    """
+    """Archive the *archiving* records of `first..last` (inclusive), at once. Return the changed runs."""
     changed: list[Run] = []
     for batch in window.batches.overlapping(first, last):
         changed += window.remap(batch, first, last, _finished)
@@ -202,7 +198,8 @@ def _finished(status: DeliveryStatus) -> DeliveryStatus:
 def release(
     window: InFlightWindow, member_id: str, change: StateChange, settings: ShareGroupSettings, now_ms: int
 ) -> None:
-    """Begin to release all records that the member has acquired, because its share session ended.
+    """Begin to release all records that the member holds, because its share session ended; they are pending in
+    `change`.
 
     A record becomes available, perhaps after a delay; at the delivery count limit, or below the start offset, it is
     archived.

@@ -1,8 +1,9 @@
-"""Breakers of share groups: a group with too many dead letters in a time is paused, as an operator would pause it.
+"""Breakers of share groups: a group that gets too many dead letters within a window of time is paused, as an operator
+would pause it.
 
-The pause is the group's property `shareq.paused`, which is `breaker` then, and what ends one ends this. The count is
-this broker's, of the share partitions that it leads, and in memory: a start begins at 0, and so does a group that was
-paused. Loaded for groups that have a breaker alone.
+The pause sets the group's property `shareq.paused` to `breaker`, and ends as any pause does. The letters are counted in
+memory, for the share partitions that this broker leads; the count begins at 0 when the broker starts and after a pause.
+This module is imported only for groups that have a breaker.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from shareq.protocol.errors import ApiError
 logger = logging.getLogger(__name__)
 
 PauseGroup = Callable[[str], Pending[ApiError]]
-"""Pauses a group, by its id. The answer comes when that is durable."""
+"""A function that pauses a group, by its id. Its answer comes when the pause is durable."""
 
 
 class Breakers:
-    """The groups of which letters are counted."""
+    """The groups whose dead letters are counted."""
 
     def __init__(
         self, clock: Clock, settings: ShareGroupSettingsSource, pause: PauseGroup, counters: ShareCounters
@@ -38,7 +39,7 @@ class Breakers:
         self._under_way: set[str] = set()
 
     def count(self, group_id: str, letters: Sequence[DeadLetter]) -> None:
-        """Count letters that are owed now, and pause the group if they are too many, after what is being done."""
+        """Count dead letters of the group. If they are too many, pause it, after the current operation."""
         settings = self._settings.share_group(group_id)
         if not settings.breaker.letters or settings.paused:
             self._counts.pop(group_id, None)
@@ -75,7 +76,7 @@ class Breakers:
         )
 
     def config_changed(self, group_id: str | None) -> None:
-        """Begin at 0 in a group that is paused now; None: in any."""
+        """Restart the count at 0 in this group, or in all groups for None, where the group is paused now."""
         for name in list(self._counts) if group_id is None else (group_id,):
             if name in self._counts and self._settings.share_group(name).paused:
                 del self._counts[name]

@@ -1,4 +1,5 @@
-"""The queues as this broker has them: it looks them up, creates them and appends to them as itself, with all rights."""
+"""The dead-letter queues of this broker, which looks them up, creates them and appends to them itself, with all rights.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class BrokerQueues:
-    """The `QueueTopics` of this broker. It knows all topics, so it answers everything at once, except creations."""
+    """The `QueueTopics` of this broker. It knows all topics, so only creations are answered later."""
 
     retriable: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER})
 
@@ -68,7 +69,7 @@ class BrokerQueues:
 
 
 def warn_of_queue(group_id: str, name: str, queues: QueueTopics) -> None:
-    """Log why no dead letter of the group would be written to the queue of that name, if none would."""
+    """Log why dead letters of the group cannot be written to the queue of that name, if they cannot."""
 
     def found(queue: QueueTopic | ApiError | None) -> None:
         if not isinstance(queue, ApiError):

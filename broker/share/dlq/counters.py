@@ -1,17 +1,17 @@
-"""Counters of dead letters: plain integers of the part that writes them, read on the loop."""
+"""Counters of dead letters: plain integers, changed by the writer of dead letters and read on the loop."""
 
 from __future__ import annotations
 
 
 class GroupDeadLetters:
-    """The counters of one group, since the start of the broker; none goes down.
+    """The counters of one group, since the start of the broker; none decreases.
 
     * `records`: dead letters that are durable in the queue.
-    * `requests`, `failed_requests`: appends to the queue, and those of them that failed.
+    * `requests`: appends to the queue; `failed_requests`: the ones that failed.
     * `without_letter`: records that were archived without a letter, because it could not be written.
-    * `refused`: of these, the ones whose letters would go round in circles.
+    * `refused`: the part of `without_letter` whose letters would die and return to the same queue for ever.
     * `without_content`: letters without key and value although the group copies them.
-    * `retries`: how often the rest waited, to be tried again.
+    * `retries`: how often letters waited for another attempt.
     """
 
     __slots__ = ("failed_requests", "records", "refused", "requests", "retries", "without_content", "without_letter")

@@ -24,13 +24,13 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import HEADER_SIZE, Record, RecordData
 
 MOST_RECORDS: Final = 1_000
-"""Records of one batch, so that it is made in one turn of the loop."""
+"""The most records of one batch, so that it can be made in one turn of the loop."""
 
 Done = Callable[[int, int], None]
 
 
 class Burial:
-    """One range of the dead: from `next_offset` on its letters are to be written."""
+    """One range of dead records. The letters from `next_offset` on are still to be written."""
 
     __slots__ = ("done", "letter", "next_offset", "unread")
 
@@ -47,7 +47,9 @@ class Burial:
 
 
 class Part(NamedTuple):
-    """A burial's offsets up to `upto` (exclusive); `refused` of them get no letter, `bare` one without content."""
+    """The offsets of a burial up to `upto` (exclusive). `refused` is how many get no letter, `bare` how many get one
+    without content.
+    """
 
     burial: Burial
     upto: int
@@ -56,10 +58,12 @@ class Part(NamedTuple):
 
 
 class Round(NamedTuple):
-    """Letters appended together, and the outcome by burial. Without records there is nothing to append.
+    """Letters to append together, and the part of each burial that they finish. `records` may be empty: then there is
+    nothing to append.
 
-    `error`, for a group that keeps its dead records: the first offset cannot be read now. Without parts and error its
-    records have to be fetched first; `arrived` is completed with them, if that is known.
+    `error`: the first offset cannot be read now, in a group that keeps its dead records. With neither parts nor an
+    error, the source records have to be fetched first; `arrived` is completed when they have come, None if that is not
+    known.
     """
 
     records: Sequence[RecordData]
@@ -69,12 +73,13 @@ class Round(NamedTuple):
 
 
 class Lane:
-    """Dead letters of one share partition. Owned by `DeadLetterQueues`. `waiting` records are without them.
+    """The dead letters of one share partition. Owned by `DeadLetterQueues`. `waiting` is the number of letters to be
+    written.
 
-    `attempts` counts failed tries in a row. `trouble` is the kind of failure that was logged last. `bare` has the first
-    record written without content, `own_time` all at the broker's time: ways out that the queue's limits left. So are
-    batches of at most `most_records`: a queue may accept less than expected. While `fetches`, the first record is
-    waited for, which has to be fetched; `fetched_by_ms` is how long it may take, by the clock.
+    `attempts` counts failed attempts in a row. `trouble` is the kind of failure that was logged last. Three fields make
+    letters fit a queue's limits: with `bare` the first letter is written without content, with `own_time` all letters
+    have the broker's time, and `most_records` limits a batch. `fetches` is True while the lane waits for its first
+    source record, which has to be fetched; `fetched_by_ms` is the deadline for that, by the monotonic clock.
     """
 
     __slots__ = (
@@ -107,12 +112,12 @@ class Lane:
         self.fetched_by_ms: int | None = None
 
     def add(self, letters: Sequence[DeadLetter], done: Done) -> None:
-        """More dead, behind the others."""
+        """Add ranges of dead records, behind the others."""
         self.burials.extend(Burial(letter, done) for letter in letters)
         self.waiting += sum(letter.last_offset - letter.first_offset + 1 for letter in letters)
 
     def bury(self, burial: Burial, upto: int) -> None:
-        """Finish a burial up to `upto` (exclusive). Burials are finished in their order."""
+        """Finish a burial up to `upto` (exclusive). The oldest burial must be finished first."""
         self.waiting -= upto - burial.next_offset
         if upto > burial.letter.last_offset:
             self.burials.popleft()
@@ -128,7 +133,7 @@ class Lane:
 
 
 class _Builder:
-    """Fills one round."""
+    """The records and parts of one round, while it is being filled."""
 
     def __init__(self, lane: Lane, settings: ShareGroupSettings, queue: QueueTopic, now_ms: int) -> None:
         self._lane = lane
@@ -144,7 +149,7 @@ class _Builder:
         self.arrived: Pending[None] | None = None
 
     def add(self, burial: Burial) -> bool:
-        """Add letters of a burial. Add a letter; return False if the round is full or cannot continue."""
+        """Add letters of a burial to the round. Return False if the round is full, or cannot continue."""
         first, last = burial.next_offset, burial.letter.last_offset
         sources, upto = self._sources(burial)
         if upto == first:
@@ -191,8 +196,10 @@ class _Builder:
         return record._replace(timestamp_ms=now_ms) if lane.own_time else record
 
     def _sources(self, burial: Burial) -> tuple[dict[int, Record], int]:
-        """Source records of the burial's next offsets, and up to where (exclusive) they are known. Return its next
-        offset: nothing can be done with it now.
+        """Return the source records of the burial's next offsets, and the offset (exclusive) up to which they are
+        known.
+
+        That is the burial's next offset if nothing can be done with it now.
         """
         first, last = burial.next_offset, burial.letter.last_offset
         if burial.unread or not (self._copies or self._keeps):

@@ -5,7 +5,7 @@
     __dlq.errors.offset           source offset, decimal
     __dlq.errors.group            the group in which the record died
     __dlq.errors.delivery.count   deliveries when it died, decimal
-    __dlq.errors.message          why, one of two sentences
+    __dlq.errors.message          the cause of death, one of two sentences
 
 All are UTF-8 text, in this order. A group that keeps its dead records (`shareq.dlq.keep`) adds three more behind these,
 after a draft (KIP-1317), and the source's own headers in front, so the last header of a name is from this death. The
@@ -47,7 +47,7 @@ _HEADER_OVERHEAD: Final = 10  # both lengths of a header, rounded up
 
 
 class Origin(NamedTuple):
-    """The origin of dead records: their group, and their partition."""
+    """The origin of dead records: group, topic and partition."""
 
     group_id: str
     topic: str
@@ -69,7 +69,7 @@ def kept_letter(
 ) -> RecordData:
     """Return the dead letter of one offset of a group that keeps its dead records, at the source's time.
 
-    Without `copies` it has of the source's headers those of earlier deaths, and neither key nor value.
+    Without `copies` it has neither key nor value, and of the source's headers only those of earlier deaths.
     """
     headers = (*_headers(origin, letter, offset), *_disposition(letter, now_ms))
     if source is None:
@@ -82,14 +82,14 @@ def kept_letter(
 
 
 def with_reason(made: RecordData, reason: bytes | None) -> RecordData:
-    """Add the member's reason for returning the record, if its client gave one: in a header of our own, behind all
+    """Add the reason that the member gave for returning the record, if there is one, in a header of our own behind all
     others.
     """
     return made if reason is None else made._replace(headers=(*made.headers, (DLQ_SHAREQ_ERROR, reason)))
 
 
 def died_before_for(source: Record, queue: str) -> bool:
-    """Return True if the record has been in this queue: it was copied out of it, and died again."""
+    """Return True if the record's headers show that it has died before, as a record of this queue."""
     name = queue.encode()
     return any(key == DLQ_TOPIC and value == name for key, value in source.headers)
 

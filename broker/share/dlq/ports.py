@@ -1,4 +1,4 @@
-"""The ports from the writing of dead letters to the rest of the broker."""
+"""The ports through which the writer of dead letters uses the rest of the broker."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 
 class QueueTopics(Protocol):
-    """The topics that are dead-letter queues, or are to be. Nothing is cached.
+    """The topics that are, or will be, dead-letter queues. Nothing is cached.
 
-    Where other brokers must be asked, there is one open question for each topic, however many wait for its answer.
-    `retriable` are the errors that may have passed when a call is repeated.
+    Where other brokers must be asked, only one request for each topic is open, however many callers wait for its
+    answer. `retriable` are the errors after which a repeated call may succeed.
     """
 
     @property
@@ -25,12 +25,12 @@ class QueueTopics(Protocol):
         """Return the policy of the current configuration."""
 
     def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
-        """Return the topic; None if no topic has that name. An error: it cannot be said now, or not at all."""
+        """Return the topic; None if no topic has that name; an error if this cannot be determined, now or at all."""
 
     def create(self, name: str) -> Pending[ApiError]:
-        """Create the topic, as a queue, unless it exists when that may be done. NO_ERROR: `find` finds it now."""
+        """Create the topic, as a queue, unless it exists when that may be done. After NO_ERROR, `find` returns it."""
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
-        """Append as a client would; NONE: `on_durable` is called, maybe with an error that was found later. Else what a
-        client would be answered, as NOT_LEADER_OR_FOLLOWER and MESSAGE_TOO_LARGE.
+        """Append the batch as a client would. Return NONE, and call `on_durable` later, maybe with an error. Otherwise
+        return the error that a client would get, such as NOT_LEADER_OR_FOLLOWER or MESSAGE_TOO_LARGE.
         """

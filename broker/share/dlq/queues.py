@@ -1,7 +1,8 @@
 """Writing dead letters: one lane for each share partition, one batch of it at a time, with retries (KIP-1191).
 
-A letter that cannot be written is given up, and its record archived without, as in Apache Kafka 4.4.0. A group with
-`shareq.dlq.keep` gives up none: its dead records stay in flight, and the lane tries again until it succeeds.
+A letter that cannot be written is given up, and its record is archived without a letter, as in Apache Kafka 4.4.0. In a
+group with `shareq.dlq.keep` no letter is given up: its dead records stay in flight, and the lane tries again until it
+succeeds.
 """
 
 from __future__ import annotations
@@ -27,15 +28,21 @@ from shareq.protocol.records.batch import build_batch
 logger = logging.getLogger(__name__)
 
 FETCHED_MS: Final = 30_000
-"""The time for which records of a range that have to be fetched are waited for, as long as five tries take at least."""
+"""The longest wait, in milliseconds, for source records that have to be fetched: at least as long as five attempts
+take.
+"""
 LOOK_MS: Final = 1_000
-"""The pause between two looks at what has to be fetched, unless there is news of its partition."""
+"""The pause, in milliseconds, between two looks for source records that have to be fetched, unless there is news of
+their partition.
+"""
 _MOST_GIVEN_UP: Final = 100  # ranges in one turn
 _NO_NAME: Final[Pending[QueueTopic | ApiError | None]] = completed(None)
 
 
 class DeadLetterQueues:
-    """A `DeadLetterWriter`. `settings` and `topics` are asked before each batch, so a change acts on the next one."""
+    """A `DeadLetterWriter`. `settings` and `topics` are consulted before each batch, so a change takes effect with the
+    next one.
+    """
 
     def __init__(self, env: Environment, settings: ShareGroupSettingsSource, topics: QueueTopics) -> None:
         self._env = env
@@ -47,7 +54,7 @@ class DeadLetterQueues:
         self.groups: dict[str, GroupDeadLetters] = {}
 
     def write(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Done) -> None:
-        """Write letters for `DeadLetterWriter`. Nothing is written before the current work is done."""
+        """Write letters, for `DeadLetterWriter`. Writing begins after the current operation."""
         lane = self._lanes.get(leader)
         if lane is None:
             lane = self._lanes[leader] = Lane(leader)
@@ -82,12 +89,12 @@ class DeadLetterQueues:
         return counts
 
     def trouble(self, leader: SharePartitionLeader) -> str:
-        """Return why the last try of the leader's letters failed; "" if it did not."""
+        """Return why the last attempt to write the leader's letters failed; "" if it did not."""
         lane = self._lanes.get(leader)
         return "" if lane is None else lane.trouble
 
     def close(self) -> None:
-        """Stop all timers. What waits is found again by the next load."""
+        """Stop all timers. Letters that still wait are found again by the next load."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -99,7 +106,7 @@ class DeadLetterQueues:
         self._env.clock.call_soon(lambda: self._step(lane))
 
     def _step(self, lane: Lane) -> None:
-        """Write the lane's next batch; the end of that takes the next step."""
+        """Write the lane's next batch; when that has ended, continue with the next step."""
         self._timers.pop(lane, None)
         lane.fetches = False
         if not self._goes_on(lane):
@@ -123,8 +130,8 @@ class DeadLetterQueues:
         return False
 
     def _found_later(self, lane: Lane, name: str, queue: QueueTopic | ApiError | None) -> None:
-        """Continue with the result of the search for the queue, unless the lane has no letters left, or another queue,
-        by now.
+        """Continue with the result of the search for the queue, unless the lane has no letters left by now, or another
+        queue.
         """
         if not self._goes_on(lane):
             return
@@ -152,7 +159,7 @@ class DeadLetterQueues:
         self._append(lane, settings, queue)
 
     def _created(self, lane: Lane, name: str, error: ApiError) -> None:
-        """Continue with the rest of the lane: the queue's topic now exists, or could not be created."""
+        """Continue with the lane's letters, now that the queue's topic exists or could not be created."""
         group_id = lane.origin.group_id
         if not error:
             logger.info("share group %s: created %s, its dead-letter queue", group_id, name)
@@ -206,7 +213,7 @@ class DeadLetterQueues:
     # -- what goes wrong
 
     def _without_queue(self, lane: Lane, settings: ShareGroupSettings, reason: str, error: ErrorCode) -> None:
-        """Take note that the queue could not be found or created."""
+        """Try again later, or give the letters up, because the queue could not be found or created."""
         if error in self._topics.retriable and not settings.keep_dead_records:
             if lane.attempts + 1 < MOST_ATTEMPTS:
                 self._again(lane, reason)
@@ -215,7 +222,7 @@ class DeadLetterQueues:
         self._failed_before(lane, settings, reason)
 
     def _failed_before(self, lane: Lane, settings: ShareGroupSettings, reason: str) -> None:
-        """Try again later, or give the letters up: there is no queue to write to."""
+        """Try again later, or give the letters up, because there is no queue to write to."""
         if settings.keep_dead_records:
             self._again(lane, reason)
             return
@@ -224,7 +231,7 @@ class DeadLetterQueues:
         self._soon(lane)
 
     def _failed(self, lane: Lane, made: Round, error: ErrorCode) -> None:
-        """Take note that the queue did not take a batch."""
+        """Try a batch again, later or in another form, or give its letters up, because the queue refused it."""
         self._counters(lane).failed_requests += 1
         if error is ErrorCode.MESSAGE_TOO_LARGE and len(made.records) > 1:  # its limit is less than it was known to be
             lane.most_records = len(made.records) // 2
@@ -256,7 +263,9 @@ class DeadLetterQueues:
             self._again(lane, error.name)
 
     def _unread(self, lane: Lane, settings: ShareGroupSettings, made: Round) -> None:
-        """Take note that the first record cannot be read now."""
+        """Wait for the first record, which cannot be read now. After too long, write its letter without content, unless
+        the group keeps its dead records.
+        """
         if made.error:
             self._again(lane, made.error.name)
             return
@@ -278,14 +287,14 @@ class DeadLetterQueues:
             self._soon(lane)
 
     def _refuse(self, lane: Lane, queue: str) -> None:
-        """Refuse letters of a queue that would dead-letter into itself."""
+        """Refuse letters for a queue that is itself the topic where the records died."""
         for burial in list(islice(lane.burials, _MOST_GIVEN_UP)):
             self._note_refused(lane, burial, burial.letter.last_offset - burial.next_offset + 1)
             lane.bury(burial, burial.letter.last_offset + 1)
         self._soon(lane)
 
     def _again(self, lane: Lane, reason: str) -> None:
-        """Try once more, later. Logged once for each kind of failure."""
+        """Try once more later. Log the first failure of each kind."""
         lane.attempts += 1
         self._counters(lane).retries += 1
         wait_ms = delay_ms(lane.attempts, self._env.rng.random())

@@ -1,4 +1,4 @@
-"""The dead letters of a group in the last while: too many of them pause it, which is the idea of KIP-1316."""
+"""The number of a group's recent dead letters; too many pause the group, which is the idea of KIP-1316."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final
 
 _STEPS: Final = 100
-"""The parts of a window: letters of one part are one number, and leave together."""
+"""The number of parts of a window. The letters of a part are counted together, and leave the window together."""
 
 
 class RecentLetters:
@@ -20,7 +20,8 @@ class RecentLetters:
         self._total = 0
 
     def add(self, letters: int, now_ms: int, window_ms: int) -> int:
-        """Count `letters` more. Return the number within `window_ms`, accurate to a hundredth of the window.
+        """Add `letters` to the count. Return the number within the last `window_ms`, accurate to a hundredth of the
+        window.
 
         A change of the window restarts the count at 0.
         """

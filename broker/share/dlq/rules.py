@@ -1,6 +1,6 @@
-"""Rules for dead letters: a group's queue, whether it takes them, and the retry of a failed write (KIP-1191).
+"""Rules for dead letters: if a topic may be a group's queue, and when a failed write is tried again (KIP-1191).
 
-As Apache Kafka 4.4.0 does it (`validateDlqTopic`); its texts, too, because people search for them.
+They are those of Apache Kafka 4.4.0 (`validateDlqTopic`), with its error texts, because people search for them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from shareq.protocol.errors import ApiError
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 
 CREATED_WITH: Final = ((DLQ_GROUP_ENABLE, "true"), ("message.timestamp.type", "CreateTime"))
-"""The properties of a queue that is created because letters are to be written to it."""
+"""The topic properties of a queue that the broker creates."""
 
 MOST_ATTEMPTS: Final = 5
-"""Tries of a write that may succeed later, by a group that does not keep its dead records."""
+"""Attempts at a write that may succeed later, in a group that does not keep its dead records."""
 
 _BASE_MS: Final = 1_000
 _LONGEST_MS: Final = 30_000
@@ -23,7 +23,9 @@ _JITTER: Final = 0.2
 
 
 class QueuePolicy(NamedTuple):
-    """The broker's configuration of all queues: how names begin ("": in any way), whether it creates them."""
+    """The broker's configuration of all queues: the prefix of their names ("" for any name), and if the broker creates
+    them.
+    """
 
     prefix: str
     creates: bool
@@ -37,7 +39,7 @@ class QueuePolicy(NamedTuple):
 
 
 class QueueTopic(NamedTuple):
-    """A topic that exists. `takes_letters`: it has `errors.deadletterqueue.group.enable`."""
+    """An existing topic. `takes_letters` is its property `errors.deadletterqueue.group.enable`."""
 
     name: str
     partitions: int
@@ -69,16 +71,18 @@ def refusal(group_id: str, name: str, topic: QueueTopic | None, policy: QueuePol
 
 
 def not_found(name: str, error: ApiError) -> str:
-    """Return why no dead letter goes to a topic if it is uncertain whether the topic exists."""
+    """Return why no dead letter is written to a topic, when it is uncertain if the topic exists."""
     return f"topic {name} cannot be found: {error.code.name}: {error.message or ''}"
 
 
 def partition_for(source_partition: int, partitions: int) -> int:
-    """Return the queue's partition for records of a partition; keys play no part."""
+    """Return the queue's partition for dead records of a source partition; it does not depend on keys."""
     return source_partition % partitions
 
 
 def delay_ms(attempts: int, chance: float) -> int:
-    """Return the wait after failed `attempts` (1 or more); `chance` in [0, 1) spreads it by a fifth either way."""
+    """Return the wait, in milliseconds, after `attempts` failed ones (1 or more). `chance` in [0, 1) varies it by up to
+    a fifth either way.
+    """
     longest = min(_LONGEST_MS, _BASE_MS << min(attempts, 10))
     return round(longest * (1 - _JITTER + 2 * _JITTER * chance))

@@ -1,4 +1,6 @@
-"""Reading dead records from their partition: up to the high watermark, aborted transactions too (KIP-1191)."""
+"""Reading dead records from their partition, up to the high watermark, including those of aborted transactions
+(KIP-1191).
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ _READ_BYTES: Final = 1_048_576
 
 
 class Reading(NamedTuple):
-    """Records found from the first offset to `upto` (exclusive). Offsets without a record get letters without content.
+    """The records found from the first offset to `upto` (exclusive). Offsets without a record get letters without
+    content.
 
-    `error`: the cause of an early end; nothing was found at `upto` then. Without one, an `upto` equal to the first
-    offset means that its records have to be fetched first.
+    `error` is why the read ended early: the record at `upto` cannot be read. Without an error, `upto` equals the first
+    offset if the records have to be fetched first.
     """
 
     records: dict[int, Record]
@@ -38,9 +41,10 @@ class Reading(NamedTuple):
 
 
 def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
-    """Return the records of `first..last` (inclusive), from one read, as many as `budget` bytes hold.
+    """Return the records of `first..last` (inclusive) that one read finds, as many as fit in `budget` bytes.
 
-    A larger record is omitted; so is every record of a compressed batch that becomes larger when it is decompressed.
+    A record larger than that is left out; so is every record of a compressed batch that is larger than that when
+    decompressed.
     """
     read = log.read(first, _READ_BYTES, upto=log.high_watermark)
     if isinstance(read, BeingRead):
@@ -55,7 +59,7 @@ def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
 
 
 def readable_from(log: RecordSource, offset: int, error: ErrorCode) -> int | None:
-    """Return where reading may continue after this error at `offset`; None if that is unknown."""
+    """Return the offset where reading may continue after this error at `offset`; None if that is unknown."""
     if error is ErrorCode.OFFSET_OUT_OF_RANGE and offset < log.log_start_offset:
         return log.log_start_offset
     if error is ErrorCode.CORRUPT_MESSAGE:
@@ -84,7 +88,7 @@ def _collect(data: bytes, spans: Sequence[BatchSpan], first: int, last: int, bud
 
 
 def _opened(batch: memoryview, budget: int, first: int, last: int) -> list[Record]:
-    """Return the records `first..last` (inclusive) of a batch; none of a batch that is too large or cannot be read."""
+    """Return the records `first..last` (inclusive) of a batch; none if the batch is too large, or cannot be read."""
     try:
         if attributes_of(batch) & CODEC_MASK != Compression.NONE:
             header, records, _ = records_block(batch)

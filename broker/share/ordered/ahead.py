@@ -1,7 +1,8 @@
-"""The beginning of the next fetch of a share partition with order by key, done when the last one was answered.
+"""Work for the next fetch of a share partition with order by key, done ahead when the previous fetch was answered.
 
 Reading, hashing the keys, and linking them in the window do not depend on the member's acknowledgements. So they are
-done while it works on its records, and not while it waits for others. Nothing is handed out, nothing is persisted.
+done while the member processes its records, and not while it waits for the next ones. Nothing is handed out or
+persisted.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from shareq.coordinator.ports import IsolationLevel
 from shareq.protocol.share import AcquireMode
 
 MOST_OFFSETS: Final = 20_000
-"""The most offsets of a read; what has more is left to the fetch itself: a turn of the loop has to stay short."""
+"""The most offsets of a read ahead, since a turn of the loop has to stay short. A larger read is left to the fetch
+itself.
+"""
 TURNS_TO_LEAVE: Final = 2
-"""So many turns after the one in which a fetch ends, its answer is with the socket, wherever in the turn that was."""
+"""The number of turns, after the one in which a fetch ends, until its answer has surely been passed to the socket."""
 
 
 class NextFetch(NamedTuple):
-    """A member's way of fetching, which it is expected to keep."""
+    """The parameters of a member's fetch, which its next fetch is expected to have, too."""
 
     mode: AcquireMode
     batch_size: int
@@ -33,10 +36,10 @@ class NextFetch(NamedTuple):
 
 
 class Ahead:
-    """The share partitions whose records were just delivered, with the number to expect next, to be read ahead.
+    """The share partitions whose records were just delivered, each with its expected next fetch, to be read ahead.
 
-    One is read in a turn of the loop, and none in a turn in which an answer of these groups is still to be sent.
-    `refresh` looks up a share partition's settings, `wake` lets its waiting fetches look again.
+    At most one is read in a turn of the loop, and none while an answer of these groups is still to be sent. `refresh`
+    looks up a share partition's settings, `wake` lets its waiting fetches look again.
     """
 
     __slots__ = ("_answers_leave_in", "_clock", "_expected", "_kept", "_refresh", "_scheduled", "_wake")
@@ -57,7 +60,7 @@ class Ahead:
         self._scheduled = False
 
     def expect(self, leader: SharePartitionLeader, fetch: NextFetch) -> None:
-        """Expect the next fetch of the share partition, of which one is being answered."""
+        """Expect a fetch of the share partition with these parameters, when the present one is answered."""
         self._expected[leader] = fetch
         self._answers_leave_in = TURNS_TO_LEAVE
         if not self._scheduled:
@@ -82,7 +85,7 @@ class Ahead:
             self._clock.call_soon(self._turn)
 
     def _enters(self, leader: SharePartitionLeader, fetch: NextFetch) -> bool:
-        """Add the records of the expected fetch to the window; return True if there were any."""
+        """Add the records of the expected fetch to the window. Return False if nothing had to be read for that."""
         if not leader.is_active or leader.waiters:  # those look for themselves
             return False
         self._refresh(leader)

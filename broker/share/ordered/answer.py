@@ -1,7 +1,8 @@
-"""Records read and sent for a group with order by key: few of a batch's records may be for a member.
+"""Records read and sent for a group with order by key, where a member may get only a few of a batch's records.
 
 Without order, whole batches are sent as the log has them. With order by key, the records of a large batch are handed
-out by many fetches, so the answer is cut to the acquired records. Loaded for groups that have order by key alone.
+out by many fetches, so the answer is cut to the acquired records. This module is imported only for groups with order by
+key.
 """
 
 from __future__ import annotations
@@ -19,18 +20,20 @@ from shareq.protocol.records.keys import KeyHashes, add_key_hashes
 
 LEAST_CUT: Final = 2 * 1024
 LEAST_RECORDS: Final = 16
-"""A batch with less bytes and fewer records is not cut: to leave some out costs as much as to send them."""
+"""The number of records from which a batch with few bytes is cut: in a smaller one, leaving records out costs as much
+as sending them.
+"""
 MOST_OPENED: Final = 4 * 1024 * 1024
 """Bytes of compressed records opened for one answer; batches beyond that are sent whole."""
 
 Marks = dict[int, tuple[int, int]]
-"""The places of records that were cut out last: see `cut`."""
+"""The places of records that the last call of `cut` found."""
 
 _last_offset = attrgetter("last_offset")
 
 
 def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> KeyHashes:
-    """Hashes of the keys of the record batches that have offsets among `wanted` (inclusive)."""
+    """Return the hashes of the keys in the record batches that have offsets within `wanted` (inclusive)."""
     found = KeyHashes([], [])
     if wanted is not None:
         first, last = wanted
@@ -48,11 +51,12 @@ def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
 
 
 def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange], marks: Marks | None = None) -> bytes | memoryview:
-    """Return the record batches of the acquired ranges (ascending, disjoint), of large ones the acquired records alone.
+    """Return the record batches of the acquired ranges (ascending, disjoint); large batches have only the acquired
+    records.
 
-    `marks` are the marks of the records read, if those are kept for the next fetch.
+    `marks` are the places found in these records, if they are kept for the next fetch.
 
-    A batch that is acquired whole, a control batch, and one that `cut` does not make smaller stay unchanged.
+    A batch stays unchanged if it is acquired whole, if it is a control batch, or if `cut` cannot make it smaller.
     """
     answer = _Answer(read.records)
     left = MOST_OPENED
@@ -73,7 +77,9 @@ def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange], marks: Marks | N
 
 
 def _wanted(spans: Sequence[BatchSpan], acquired: Sequence[AcquiredRange]) -> Iterator[tuple[BatchSpan, list[int]]]:
-    """Each batch with something acquired, and the first and last offset deltas of its part of the ranges, in turn."""
+    """Yield each batch that has acquired records, with the first and last offset deltas of the acquired ranges in it,
+    alternating.
+    """
     at, ranges = 0, list(acquired)
     for index in range(bisect_left(spans, ranges[0].first_offset, key=_last_offset), len(spans)):
         span = spans[index]
@@ -85,7 +91,7 @@ def _wanted(spans: Sequence[BatchSpan], acquired: Sequence[AcquiredRange]) -> It
 
 
 class _Answer:
-    """Bytes to send, in order. Pieces that stay as they were read are not copied until they must be."""
+    """The bytes to send, in order. Batches that stay as they were read are copied only if they must be."""
 
     __slots__ = ("_end", "_parts", "_records", "_start")
 
@@ -110,8 +116,8 @@ class _Answer:
             self._start = self._end = 0
 
     def taken(self) -> bytes | memoryview:
-        """All of it. A part of a read is a view if it is at least half as large: otherwise a small view would keep all
-        of it in memory.
+        """Return all bytes. A part of a read is returned as a view only if it is at least half of the read, since a
+        view keeps all of it in memory.
         """
         self._flush()
         if len(self._parts) == 1:

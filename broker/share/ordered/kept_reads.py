@@ -23,19 +23,21 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.keys import KeyHashes
 
 LEAST_BYTES: Final = 16 * 1024
-"""Less is read again: that costs little."""
+"""The size in bytes from which a read is kept. A smaller one costs little to repeat."""
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""A read with more is not kept."""
+"""The size in bytes above which a read is not kept."""
 TOTAL_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of all share partitions together; what was not used for longest gives way."""
+"""The most bytes kept for all share partitions together; beyond that, the least recently used reads are dropped."""
 
 _last_offset = attrgetter("last_offset")
 _new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
 
 
 class KeptReads:
-    """The last large read of each share partition. Records below the high watermark never change unless the log is cut,
-    and then they are forgotten; the caller asks the log whether they may still be handed out.
+    """The last large read of each share partition.
+
+    Records below the high watermark never change unless the log is cut, and then their reads are forgotten. The caller
+    asks the log if the records may still be handed out.
     """
 
     __slots__ = ("_marks", "_reads", "held_bytes")
@@ -57,14 +59,15 @@ class KeptReads:
                 self.forget(next(iter(self._reads)))
 
     def known_until(self, key: SharePartitionKey) -> int:
-        """Return the last offset (inclusive) of the kept read of the share partition; -1 without one."""
+        """Return the last offset (inclusive) of the share partition's kept read; -1 if it has none."""
         read = self._reads.get(key)
         return -1 if read is None else read.batches[-1].last_offset
 
     def get(self, key: SharePartitionKey, offset: int, until: int, upto: int, max_bytes: int) -> ReadResult | None:
-        """Return a kept read at `offset` that reaches `until` (inclusive), and not `upto`; None without one.
+        """Return a kept read from `offset` on that reaches `until` (inclusive), or as far as records exist below `upto`
+        (exclusive); None if there is none.
 
-        If it has more than `max_bytes`, return one batch alone, as any read does.
+        Return a read of more than `max_bytes` only if it is a single batch, as any read would.
         """
         read = self._reads.get(key)
         if read is None:
@@ -84,9 +87,10 @@ class KeptReads:
     def read(
         self, leader: SharePartitionLeader, offset: int, until: int, upto: int, max_bytes: int
     ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
-        """Read the share partition's log from `offset` to `until` (inclusive), below `upto`, like its own `read`.
+        """Read the share partition's log from `offset` to `until` (inclusive), below `upto` (exclusive), as `log.read`
+        does.
 
-        Kept batches are not read again. They are kept until the share partition has finished them.
+        Kept batches are not read again, and are kept until all their records are finished.
         """
         key, log = leader.key, leader.log
         if offset >= log.log_start_offset and not log.refusal:
@@ -103,8 +107,9 @@ class KeptReads:
         return fresh
 
     def _read_on(self, leader: SharePartitionLeader, front: ReadResult, until: int, upto: int, max_bytes: int) -> bool:
-        """Add the records behind the kept ones, of which `front` is wanted; return False when there are none, or too
-        many.
+        """Add the records behind the kept read to it, without the batches before `front`, its part still wanted.
+
+        Return False if there are none, or too many.
         """
         key, spans, last = leader.key, front.batches, front.batches[-1].last_offset
         room = max_bytes - (len(front.records) - spans[0].position)
@@ -127,26 +132,26 @@ class KeptReads:
         return True
 
     def cut_to(self, key: SharePartitionKey, read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:
-        """Return the record batches of the acquired ranges: see `answer.cut_to`."""
+        """Return the record batches of the acquired ranges, as `answer.cut_to` does."""
         return answer.cut_to(read, acquired, self.marks(key, read))
 
     @staticmethod
     def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> KeyHashes:
-        """See `answer.key_hashes`."""
+        """Return the hashes of keys, as `answer.key_hashes` does."""
         return answer.key_hashes(read, wanted)
 
     @staticmethod
     def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
-        """See `answer.size_of_last`."""
+        """Return the size of the last batch, as `answer.size_of_last` does."""
         return answer.size_of_last(read, acquired)
 
     def marks(self, key: SharePartitionKey, read: ReadResult) -> Marks | None:
-        """Return the noted places of records in exactly these bytes; None if they are not kept."""
+        """Return the places of records found in exactly these bytes; None if the read is not kept."""
         kept = self._marks.get(key)
         return kept[1] if kept is not None and kept[0] is read.records else None
 
     def forget(self, key: SharePartitionKey) -> None:
-        """Drop all kept reads of the share partition."""
+        """Drop the kept read of the share partition."""
         read = self._reads.pop(key, None)
         if read is not None:
             del self._marks[key]
@@ -154,7 +159,7 @@ class KeptReads:
 
 
 def _moved(spans: Sequence[BatchSpan], by: int) -> list[BatchSpan]:
-    """Return the batches as they lie when their bytes are `by` bytes further on."""
+    """Return the batches with their positions moved by `by` bytes."""
     return [
         _new(BatchSpan, (base, last, position + by, size, attributes, producer_id))
         for base, last, position, size, attributes, producer_id in spans

@@ -4,7 +4,7 @@
     starts   [110,    111,            119]
     statuses [AVAIL,  ACQUIRED m1,    ACKNOWLEDGED]
 
-A batch is one run until something treats its offsets differently, so acquiring or accepting it whole costs one object
+A batch is one run until its offsets get different statuses, so acquiring or accepting all of it costs one object,
 however many records it has.
 """
 
@@ -25,11 +25,12 @@ _NEW: Final = tuple.__new__
 class InFlightBatch:
     """Offsets `first_offset..last_offset` (both inclusive). Owned by the share partition's `InFlightWindow`.
 
-    `offset_form` says that the offsets have been treated one by one. Apache Kafka then keeps a state per offset and
-    never returns to one per batch; a few rules answer differently from then on (an acknowledgement that starts in a
-    hole behind the batch, for one), so the flag stays although equal runs merge again here. A batch that is not in
-    offset form is a single run. `peak_count` is at least the highest delivery count of its records. `since_ms` is when
-    they were put in flight: all at once, by their first delivery, or by the load of a leader that did not see it.
+    `offset_form` is True once the batch's offsets have been acquired or acknowledged one by one. Apache Kafka then
+    keeps a state per offset and never returns to one per batch; a few rules answer differently from then on (such as
+    for an acknowledgement that starts in a hole behind the batch), so the flag stays True although equal runs merge
+    again here. A batch that is not in offset form is a single run. `peak_count` is at least the highest delivery count
+    of its records. `since_ms` is when its records were put in flight: by their first delivery or, after a load, by the
+    load.
     """
 
     __slots__ = ("first_offset", "last_offset", "offset_form", "peak_count", "since_ms", "starts", "statuses")
@@ -46,7 +47,7 @@ class InFlightBatch:
 
     @property
     def size(self) -> int:
-        """The number of offsets it was created with; a split batch keeps it (delivery throttling depends on it)."""
+        """The number of its offsets, finished ones included. Delivery throttling depends on it."""
         return self.last_offset - self.first_offset + 1
 
     def index_of(self, offset: int) -> int:
@@ -62,7 +63,9 @@ class InFlightBatch:
         return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else self.last_offset
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int, DeliveryStatus]]:
-        """Yield the runs that overlap `first..last`, cut to it, ascending. The batch must not change meanwhile."""
+        """Yield the runs that overlap `first..last`, cut to it, ascending. The batch must not change during the
+        iteration.
+        """
         starts, statuses = self.starts, self.statuses
         if len(starts) == 1:
             yield max(first, self.first_offset), min(last, self.last_offset), statuses[0]
@@ -74,7 +77,8 @@ class InFlightBatch:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
     def available(self, first: int, last: int) -> Iterator[tuple[int, int, DeliveryStatus]]:
-        """Yield those of `runs` that may be acquired; quicker where few may."""
+        """Yield the results of `runs` that may be acquired. This is quicker than `runs` where only few may be acquired.
+        """
         starts, statuses = self.starts, self.statuses
         low, high = max(bisect_right(starts, first) - 1, 0), bisect_right(starts, last)
         for index in range(low, high - 1):
@@ -86,7 +90,9 @@ class InFlightBatch:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
     def first_available(self, first: int) -> int | None:
-        """Return the lowest offset from `first`, which is not behind the batch, that may be acquired."""
+        """Return the lowest offset from `first` on that may be acquired; None if there is none. `first` must not be
+        behind the batch.
+        """
         starts, statuses = self.starts, self.statuses
         for index in range(max(bisect_right(starts, first) - 1, 0), len(starts)):
             if statuses[index].available:
@@ -94,15 +100,17 @@ class InFlightBatch:
         return None
 
     def count_available(self, first: int, last: int) -> tuple[int, int]:
-        """Return how many offsets of `first..last` (inclusive), a part of the batch, may be acquired; the highest, or
-        -1.
+        """Return how many offsets of `first..last` (inclusive), a part of the batch, may be acquired, and the highest
+        of them, or -1.
         """
         return available_in(self.starts, self.statuses, self.last_offset + 1, first, last)
 
     def from_front(
         self, first: int, last: int, waits: object, taken: int, passed: int, fetch_cost: int, far: float
     ) -> tuple[list[tuple[int, int, DeliveryStatus]], int, int]:
-        """Return the parts of `first..last` (inclusive), a part of the batch, to hand out: see `runs.from_front`."""
+        """Return the parts of `first..last` (inclusive), a part of the batch, that are to be handed out: see
+        `runs.from_front`.
+        """
         end = self.last_offset + 1
         return from_front(self.starts, self.statuses, end, first, last, waits, taken, passed, fetch_cost, far)
 
@@ -113,9 +121,9 @@ class InFlightBatch:
         ranges: list[Any],
         range_type: Any,
     ) -> int:
-        """Give each of the parts, of which there is at least one, ascending and with its current status, the status
-        `acquired(batch, that)`. A `range_type` of each, with the delivery count, goes into `ranges`. How many offsets
-        that were.
+        """Give each of `parts` (at least one, ascending, with its current status) the status `acquired(batch, status)`.
+
+        Add a `range_type` for each to `ranges`, with its offsets and delivery count. Return the number of offsets.
         """
         self.offset_form = True
         at, end = 0, self.last_offset + 1
@@ -132,12 +140,14 @@ class InFlightBatch:
     def accept(
         self, acks: list[int], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any
     ) -> tuple[int, int, int]:
-        """Accept by `acks` from `at` on, as many as can be in one pass: see `runs.accept`."""
+        """Accept records by the acknowledgements in `acks` from `at` on, as many as possible in one pass: see
+        `runs.accept`.
+        """
         end = self.last_offset + 1
         return accept(self.starts, self.statuses, end, acks, at, owned, target, rows, _NEW, row_type)
 
     def overwrite(self, first: int, last: int, starts: list[int], statuses: list[DeliveryStatus]) -> None:
-        """Replace `first..last`, which lies inside the batch, by runs of which no two neighbours are equal.
+        """Replace `first..last`, which lies inside the batch, by runs. No two adjacent ones may be equal.
 
         `starts[0]` is `first`. The lists become the batch's own.
         """
@@ -156,9 +166,9 @@ class InFlightBatch:
         self._put(low, high, starts, statuses)
 
     def overwrite_many(self, parts: Sequence[tuple[int, int, DeliveryStatus]]) -> None:
-        """`overwrite` with several single runs, ascending and disjoint, anywhere in the batch.
+        """Call `overwrite` for several single runs, ascending and disjoint, anywhere in the batch.
 
-        Many parts are put in by one pass over all runs.
+        Many runs are written in one pass over all of the batch's runs.
         """
         if len(parts) * 8 < len(self.starts) or len(parts) < 3:
             for first, last, status in parts:
@@ -189,9 +199,9 @@ class InFlightBatch:
         self.starts, self.statuses = merged(starts, statuses)
 
     def replace(self, offsets: list[int], old: DeliveryStatus, new: DeliveryStatus) -> list[int]:
-        """Change the status of those offsets whose status is `old` to `new`; return the others.
+        """Change the status of those of `offsets` that have the status `old` to `new`; return the other ones.
 
-        The parts ascend, are at least one, and cover the whole batch. One compiled pass over the runs between them.
+        `offsets` ascend, are at least one, and lie in the batch. One compiled pass looks at the runs between them.
         """
         starts, statuses = self.starts, self.statuses
         low, high = self.index_of(offsets[0]), bisect_right(starts, offsets[-1])
@@ -203,7 +213,7 @@ class InFlightBatch:
         return parts[2]
 
     def _put(self, low: int, high: int, starts: Sequence[int], statuses: Sequence[DeliveryStatus]) -> None:
-        """Replace the runs [low, high); neighbours of the same status merge."""
+        """Replace the runs with indexes from `low` to `high` (exclusive), and merge neighbours of the same status."""
         if high < len(self.statuses) and self.statuses[high] is statuses[-1]:
             high += 1
         if low and self.statuses[low - 1] is statuses[0]:
@@ -215,8 +225,10 @@ class InFlightBatch:
     def commit(
         self, first: int, last: int, write_id: int
     ) -> tuple[Sequence[tuple[int, int, DeliveryStatus]], int | None]:
-        """Settle the pending transitions of `write_id`, all within `first..last`: return those runs with their current
-        status; and the first offset that became available, if any.
+        """Settle the pending transitions of the write `write_id`, all of which lie within `first..last`.
+
+        Return the settled runs with their current status, and the first offset that became available, None if there is
+        none.
         """
         if len(self.statuses) == 1:
             status = self.statuses[0]
@@ -238,7 +250,7 @@ class InFlightBatch:
         return next((self.starts[index] for index, status in enumerate(self.statuses) if not status.done), None)
 
     def append(self, following: InFlightBatch) -> None:
-        """Take over the offsets of a batch that begins where this one ends."""
+        """Add the offsets of a batch that begins where this one ends."""
         self.last_offset = following.last_offset
         self.offset_form = True
         self.peak_count = max(self.peak_count, following.peak_count)
@@ -247,14 +259,14 @@ class InFlightBatch:
         self.statuses += following.statuses[begin:]
 
     def forget_below(self, offset: int, status: DeliveryStatus) -> None:
-        """Make one run, of `status`, of the runs below `offset` (at least one), where a run begins."""
+        """Replace all runs below `offset` (at least one; a run begins at `offset`) by one run with this status."""
         index = self.index_of(offset)
         self.starts[:index] = [self.first_offset]
         self.statuses[:index] = [status]
 
 
 def merged(starts: list[int], statuses: list[DeliveryStatus]) -> tuple[list[int], list[DeliveryStatus]]:
-    """Return the same runs with equal neighbours made one."""
+    """Return the runs with equal neighbours merged."""
     different = [True, *map(is_not, statuses[1:], statuses)]
     if all(different):
         return starts, statuses

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BatchMap:
-    """Disjoint batches sorted by first offset. New ones mostly come at the end, old ones leave at the front.
+    """Disjoint batches sorted by first offset. Most are added at the end and removed from the front.
 
     Removed entries stay in front of `_head` until they make up half of the lists, so that a removal costs nothing per
     remaining batch.
@@ -38,12 +38,12 @@ class BatchMap:
 
     @property
     def first(self) -> Batch:
-        """The lowest batch. IndexError when there is none."""
+        """The lowest batch. Raise IndexError when there is none."""
         return self._batches[self._head]
 
     @property
     def last(self) -> Batch:
-        """The highest batch. IndexError when there is none."""
+        """The highest batch. Raise IndexError when there is none."""
         if not self.count:
             raise IndexError("no batch is in flight")
         return self._batches[-1]
@@ -54,7 +54,8 @@ class BatchMap:
         return self._batches[-1].last_offset if self.count else -1
 
     def floor(self, offset: int) -> Batch | None:
-        """Return the highest batch that starts at or below `offset`; it need not reach it."""
+        """Return the highest batch that starts at or below `offset`, which it need not contain; None if there is none.
+        """
         index = bisect_right(self._firsts, offset, self._head) - 1
         return self._batches[index] if index >= self._head else None
 
@@ -75,19 +76,19 @@ class BatchMap:
         return batches[low:high]
 
     def from_offset(self, offset: int) -> Iterator[Batch]:
-        """Yield the batches that end at or above `offset`, ascending. The map must not change meanwhile."""
+        """Yield the batches that end at or above `offset`, ascending. The map must not change during the iteration."""
         low = max(bisect_right(self._firsts, offset, self._head) - 1, self._head)
         for index in range(low, len(self._batches)):
             if self._batches[index].last_offset >= offset:
                 yield self._batches[index]
 
     def next_first(self, offset: int) -> int | None:
-        """Return the lowest first offset above `offset`."""
+        """Return the lowest first offset of a batch above `offset`; None if there is none."""
         index = bisect_right(self._firsts, offset, self._head)
         return self._firsts[index] if index < len(self._firsts) else None
 
     def add(self, batch: Batch) -> None:
-        """Add a batch that overlaps none of those in here."""
+        """Add a batch that overlaps none of the others."""
         self.count += 1
         if not self._firsts or batch.first_offset > self._firsts[-1]:
             self._firsts.append(batch.first_offset)
@@ -107,9 +108,9 @@ class BatchMap:
             self._head = 0
 
     def join_finished(self) -> None:
-        """Make one batch of neighbours that are finished, where no offset lies between them.
+        """Join adjacent finished batches, where no offset lies between them.
 
-        They stay until the start offset passes them, and that may be held by a record that waits for long.
+        They stay until the start offset moves over them, which a waiting record may delay for long.
         """
         joined: list[Batch] = []
         for batch in self:

@@ -1,4 +1,4 @@
-"""The status of an in-flight record, shared by all records with the same one.
+"""The status of an in-flight record; records with the same status share one object.
 
 A transition in progress ("pending") already shows its new state; it also keeps the status to return to when the state
 write fails, and the one to settle into when it succeeds.
@@ -69,29 +69,29 @@ class DeliveryStatus:
 
     @property
     def lock_deadline_ms(self) -> int:
-        """The time when the lock runs out that this status has, or returns to if its state write fails."""
+        """The time when the lock expires that this status has, or will have again if its state write fails."""
         return self.deadline_ms if self.before is None else self.before.deadline_ms
 
     def acquired(self, owner: str, deadline_ms: int, now_ms: int) -> DeliveryStatus:
-        """Delivered once more, to `owner`, now, locked until `deadline_ms`."""
+        """Return the status of a record delivered once more, to `owner` at `now_ms`, locked until `deadline_ms`."""
         state = transition(self.state, RecordState.ACQUIRED)
         return DeliveryStatus(state, self.delivery_count + 1, owner, deadline_ms, since_ms=now_ms)
 
     def renewed(self, deadline_ms: int) -> DeliveryStatus:
-        """Still acquired by its owner, with a new lock deadline (KIP-1222)."""
+        """Return the status of a record that its owner still holds, with a new lock deadline (KIP-1222)."""
         return DeliveryStatus(self.state, self.delivery_count, self.owner, deadline_ms, since_ms=self.since_ms)
 
     def pending(self, state: RecordState, write_id: int, not_before_ms: int = NO_DELAY) -> DeliveryStatus:
-        """Return a status pending `state`, which counts once the state write is durable; available then from
-        `not_before_ms`.
+        """Return a status with `state` pending: it is final once the state write is durable. An available record then
+        waits until `not_before_ms`.
         """
         after = self.moved(state, not_before_ms)
         return DeliveryStatus(state, self.delivery_count, write_id=write_id, before=self, after=after)
 
     def moved(self, state: RecordState, not_before_ms: int = NO_DELAY) -> DeliveryStatus:
-        """Return a status in `state` at once: lock expiry waits for no write.
+        """Return a status in `state`, effective at once, as after lock expiry.
 
-        Delayed if available from `not_before_ms` only.
+        An available record waits until `not_before_ms`.
         """
         state = transition(self.state, state)
         if not_before_ms and state is RecordState.AVAILABLE:
@@ -99,7 +99,7 @@ class DeliveryStatus:
         return settled(state, self.delivery_count)
 
     def archived(self) -> DeliveryStatus:
-        """Return the status of a record that is archived because it has left the log, whatever its state; a pending
+        """Return the status of a record that is archived, whatever its state, because it has left the log; a pending
         write cannot undo it.
         """
         gone = settled(RecordState.ARCHIVED, self.delivery_count)
@@ -113,8 +113,8 @@ SETTLED: Final[dict[tuple[RecordState, int], DeliveryStatus]] = {}
 
 
 def settled(state: RecordState, delivery_count: int) -> DeliveryStatus:
-    """Return the one status of every unowned record in this state with this delivery count, so that
-    neighbours merge.
+    """Return the one status that all unowned records in this state with this delivery count share, so that neighbours
+    merge.
     """
     key = (state, delivery_count)
     found = SETTLED.get(key)
@@ -124,7 +124,8 @@ def settled(state: RecordState, delivery_count: int) -> DeliveryStatus:
 
 
 def delayed(delivery_count: int, not_before_ms: int) -> DeliveryStatus:
-    """Available from `not_before_ms` on, and then `settled`. One object for all records of one event, so that they
-    merge.
+    """Return the status of a record that is available from `not_before_ms` on, and then becomes `settled`.
+
+    All records of one event should share one object, so that they merge.
     """
     return DeliveryStatus(RecordState.AVAILABLE, delivery_count, not_before_ms=not_before_ms)

@@ -1,9 +1,9 @@
 """Order by key (`shareq.order=key`, our own): which records of the window wait for an earlier one of their key.
 
-A record is finished when it is acknowledged or archived and no write can undo that, or archiving likewise. The head of
-a key is its lowest unfinished record. Every other available record waits: it has the status that `waiting` returns,
-which does not count as available: reads skip it, and it is not persisted. Keys are hashes; a record without one waits
-for nothing. A load knows no keys: the records in flight are read before any is handed out.
+A record is finished when it is acknowledged, archived or archiving, and no write can undo that. The head of a key is
+its lowest unfinished record. Every other available record waits. It has the status that `waiting` returns, which does
+not count as available and is not persisted; reads skip it. Keys are hashes; a record without a key never waits. Keys
+are unknown after a load, so the records in flight are read before any is handed out.
 """
 
 from __future__ import annotations
@@ -27,35 +27,40 @@ if TYPE_CHECKING:
 
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 LONG_PART: Final = 8
-"""Offsets: where those that become available together are as many, on average, a batch is kept as runs."""
+"""In offsets: if ranges that become available together have at least this length on average, a batch is kept as runs.
+"""
 
 Cut = Callable[[int, int], Iterable[tuple[int, int]]]
-"""Offsets from the first to the last (inclusive), in parts that are handed out together: the same."""
+"""A function that divides the offsets from the first to the last (inclusive) into parts that are handed out together.
+"""
 
 
 @cache
 def waiting(delivery_count: int) -> DeliveryStatus:
-    """Return the one status of every record of this delivery count that waits for an earlier one of its key."""
+    """Return the one status that all records of this delivery count share while they wait for an earlier record of
+    their key.
+    """
     status = DeliveryStatus(RecordState.AVAILABLE, delivery_count)
     status.available = False
     return status
 
 
 def is_waiting(status: DeliveryStatus) -> bool:
-    """Return True if it is the status of a record that waits for its key."""
+    """Return True if a record with this status waits for an earlier one of its key."""
     return status is waiting(status.delivery_count)
 
 
 def is_finished(status: DeliveryStatus) -> bool:
-    """Return True if no member gets the record again, and no write under way can change that."""
+    """Return True if a record with this status is not delivered again, and no write under way can change that."""
     return status.done or (status.state is RecordState.ARCHIVING and not status.write_id)
 
 
 class KeyOrder:
     """The keys of the unfinished records of one window, from its start offset to `known_until` (exclusive).
 
-    No record from there on may be acquired before `enter` was called for it. Status changes are noted (`note`) while an
-    event is processed and take effect together at its end (`settle`), unless they are held back (`hold`).
+    A record from `known_until` on may be acquired only after `enter` was called for it. Status changes are noted
+    (`note`) while an event is processed and take effect together at its end (`settle`), unless they are held back
+    (`hold`).
     """
 
     __slots__ = ("_chains", "_changed", "_held", "known_until")
@@ -76,16 +81,17 @@ class KeyOrder:
         return is_waiting(status)
 
     def heads(self) -> Callable[[int], int | None]:
-        """Return a function from an offset to the lowest unfinished offset of its key, itself perhaps.
+        """Return a function that returns, for an offset, the lowest unfinished offset of its key, which may be the
+        same.
 
-        It returns None if the key is not known, or the record is finished. As of now; looked up once, for all.
+        It returns None if the key is not known, or the record is finished. It shows the state at the time of this call.
         """
         return self._chains.heads().get
 
     # -- what is not known yet
 
     def frontier(self, window: InFlightWindow) -> int | None:
-        """Return the lowest offset of the window from `known_until` on that is unfinished, or missing; None if every
+        """Return the lowest offset of the window, from `known_until` on, that is unfinished or missing; None if every
         key is known.
         """
         position = self.known_until
@@ -107,8 +113,9 @@ class KeyOrder:
         return position if position <= window.end_offset and missing else None
 
     def enter(self, window: InFlightWindow, first: int, last: int, keys: KeyHashes, now_ms: int, cut: Cut) -> None:
-        """Take the `keys` of `first..last` (inclusive) from a read: from `known_until` on, records in flight get their
-        keys, and missing or new records enter as available or waiting, in in-flight batches as `cut`.
+        """Take the `keys` of the offsets `first..last` (inclusive) from a read. From `known_until` on, records in
+        flight get their keys, and missing or new records enter the window as available or waiting, in in-flight batches
+        as divided by `cut`.
 
         All of the window below `first` is known, or finished.
         """
@@ -137,7 +144,7 @@ class KeyOrder:
             batch.overwrite(span_first, span_last, [span_first], [status])
 
     def _add(self, window: InFlightWindow, first: int, last: int, keys: KeyHashes, now_ms: int, cut: Cut) -> None:
-        """Add `first..last`, of which nothing is in flight, to the window."""
+        """Add `first..last`, where nothing is in flight, to the window."""
         if first > window.start_offset and (not window.batches or first < window.batches.first.first_offset):
             window.move_start(first)  # over what the log no longer has
         window.end_offset = max(window.end_offset, last)
@@ -181,7 +188,9 @@ class KeyOrder:
         return batch
 
     def _register(self, first: int, last: int, keys: KeyHashes) -> list[tuple[int, int]]:
-        """Note the keys of `first..last`; the ranges (inclusive) of those with an earlier unfinished record."""
+        """Note the keys of `first..last`; return the ranges (inclusive) of records whose key has an earlier unfinished
+        record.
+        """
         known = _among(keys, first, last)
         fresh, _ = self._chains.link(known.offsets, known.hashes, [], first, None)
         if len(known.offsets) <= last - first:
@@ -196,23 +205,23 @@ class KeyOrder:
     # -- what becomes of records
 
     def note(self, runs: Iterable[Run]) -> None:
-        """Record runs whose status was set or confirmed."""
+        """Note runs whose status was set or confirmed."""
         self._changed += runs
 
     def hold(self, write_id: int) -> None:
-        """Hold back records that have just been finished until that state write has an outcome."""
+        """Hold back records that have just been finished, until the state write has an outcome."""
         self._held[write_id] = [run for run in self._changed if is_finished(run[2])]
         self._changed = [run for run in self._changed if not is_finished(run[2])]
 
     def release(self, write_id: int) -> None:
-        """Release records that waited for a state write whose outcome is known."""
+        """Release the records that `hold` has held back for this state write."""
         self._changed += self._held.pop(write_id, ())
 
     def settle(self, window: InFlightWindow) -> bool:
-        """Free the next record of each key whose head is finished; let records wait that became available and are no
+        """Free the next record of each key whose head is finished; let records wait that became available without being
         heads.
 
-        True when records became available.
+        Return True if records became available.
         """
         if not self._changed:
             return False
@@ -225,7 +234,7 @@ class KeyOrder:
 
     @staticmethod
     def _free(window: InFlightWindow, heads: list[int]) -> bool:
-        """Make those of the offsets (unfinished, at least one) available that wait; return False when none did."""
+        """Make those of `heads` (unfinished offsets, at least one) available that wait; return False if none did."""
         heads.sort()
         batches, lowest = window.batches.overlapping(heads[0], heads[-1]), -1
         by_offset = [each for each in batches if each.by_offset]
@@ -249,8 +258,8 @@ class KeyOrder:
         return found
 
     def _hold_back(self, window: InFlightWindow, first: int, last: int, status: DeliveryStatus) -> None:
-        """Let records wait that are not heads: only records delivered before their keys were known can become available
-        in this way.
+        """Let records wait that are not heads: they became available again, after a delivery before their keys were
+        known.
         """
         for offset in self._known(first, last):
             if not self._chains.waits(offset):
@@ -260,7 +269,7 @@ class KeyOrder:
                 batch.overwrite(offset, offset, [offset], [waiting(status.delivery_count)])
 
     def _known(self, first: int, last: int) -> Sequence[int]:
-        """Offsets among `first..last`, ascending, which include those with a known key."""
+        """Return offsets among `first..last`, ascending; all with a known key are among them."""
         last = min(last, self.known_until - 1)
         few = last - first < len(self._chains)
         return range(first, last + 1) if few else self._chains.between(first, last)
@@ -276,7 +285,7 @@ def all_free(window: InFlightWindow) -> None:
 
 
 def _freed(batch: Batch, offsets: Sequence[int]) -> list[Run]:
-    """Return the waiting ones of the offsets, ascending and all of the batch, as runs that do not wait."""
+    """Return the records at `offsets` (ascending, in the batch) that wait, as runs that do not wait."""
     return [
         (low, high, settled(RecordState.AVAILABLE, status.delivery_count))
         for first, last in _neighbours(offsets)
@@ -286,7 +295,9 @@ def _freed(batch: Batch, offsets: Sequence[int]) -> list[Run]:
 
 
 def _batch_of(first: int, statuses: list[DeliveryStatus], now_ms: int, *, by_offset: bool) -> Batch:
-    """Return a batch of these, never delivered; one that is all available may be handed out whole."""
+    """Return a batch of records with these statuses, never delivered before. If all are available, it may be handed out
+    whole.
+    """
     last = first + len(statuses) - 1
     runs = runs_in(statuses, first, first, last, 1 if by_offset else len(statuses))
     if by_offset and (runs[0][1] < last or not statuses[0].available):
@@ -307,7 +318,7 @@ def _among(keys: KeyHashes, first: int, last: int) -> KeyHashes:
 
 
 def _neighbours(offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Ascending offsets as ranges (inclusive) without holes."""
+    """Return ascending offsets as ranges (inclusive) without holes."""
     if offsets and offsets[-1] - offsets[0] == len(offsets) - 1:
         return [(offsets[0], offsets[-1])]
     ranges: list[tuple[int, int]] = []
@@ -321,6 +332,8 @@ def _neighbours(offsets: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _first_unfinished(batch: Batch, position: int) -> int | None:
-    """Return the lowest unfinished offset of a batch from `position` on, which is not behind it."""
+    """Return the lowest unfinished offset of a batch from `position` on, None if there is none. `position` must not be
+    behind the batch.
+    """
     runs: Iterator[Run] = batch.runs(max(position, batch.first_offset), batch.last_offset)
     return next((first for first, _, status in runs if not is_finished(status)), None)

@@ -1,7 +1,8 @@
-"""Batches in flight with a status for each offset: what `batch.InFlightBatch` is, for batches of many short runs.
+"""Batches in flight with a status for each offset: the counterpart of `batch.InFlightBatch` for batches of many short
+runs.
 
-Order by key makes such batches: with keys at random nearly every record is a run of its own. What is done to some of
-their offsets here looks at those alone; a list of runs would be made again.
+With order by key and random keys, nearly every record is a run of its own. A change of a few offsets here reads and
+writes only those, while a list of runs would have to be built again.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from shareq.protocol.passes.offsets import (
 )
 
 MOST_OFFSETS: Final = 1 << 16
-"""A batch of more offsets is kept as runs: in a compacted log most of them may be no records."""
+"""A batch of more offsets is kept as runs, because in a compacted log most of its offsets may have no record."""
 _RUNS_AT_ONCE: Final = 256
 _NEW: Final = tuple.__new__
 
 
 class OffsetBatch:
-    """Offsets from `first_offset` on, one for each of `statuses`, which becomes the batch's own. It is in offset form.
+    """Offsets from `first_offset` on, one for each element of `statuses`; the batch keeps and changes that list. It is
+    in offset form.
 
     See `InFlightBatch` for fields and methods, which have the same results.
     """

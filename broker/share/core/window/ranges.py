@@ -1,6 +1,6 @@
-"""Listings of the offsets in flight, as ranges of like ones: a look at the window that changes nothing.
+"""Listings of the offsets in flight, as ranges of offsets that are alike. The window is not changed.
 
-A look is taken in parts of counted work, so that a window of any size can be listed between requests. Each part shows
+A listing is made in parts of limited work, so that a window of any size can be listed between requests. Each part shows
 one moment; the next one continues at an offset, even if the window has changed meanwhile.
 """
 
@@ -18,7 +18,7 @@ from shareq.protocol.share import RecordState
 DELAYED: Final = "delayed"
 WAITING: Final = "waiting"
 STATES: Final = ("available", "delayed", "waiting", "acquired", "acknowledged", "archiving", "archived")
-"""The values of `RecordRange.state`: Kafka's names, and two kinds of available records that nobody gets now."""
+"""The values of `RecordRange.state`: Kafka's names, and two for available records that cannot be acquired now."""
 
 _NAMES: Final = {state: state.name.lower() for state in RecordState}
 _last_offset = itemgetter(1)
@@ -29,11 +29,12 @@ Row = tuple[int, int, int, int]
 
 
 class RecordRange(NamedTuple):
-    """Offsets `first_offset..last_offset` (inclusive) of which all else is the same. Times are monotonic milliseconds.
+    """Offsets `first_offset..last_offset` (inclusive) that agree in all other fields. Times are monotonic milliseconds.
 
-    `state` is one of `STATES`; with `pending` it counts when its state write is durable. `owner` has them ("": nobody),
-    since `since_ms`. `until_ms` is when its lock runs out, or when a delayed record may be delivered. `behind` is the
-    unfinished record of the same key that a waiting one waits for. `in_flight_ms` is when they were put in flight.
+    `state` is one of `STATES`; with `pending` it is final once its state write is durable. `owner` is the member that
+    holds the records ("" for none), since `since_ms`. `until_ms` is when the lock expires, or when a delayed record may
+    be delivered. `behind` is the offset of the unfinished record of the same key that a waiting record waits for.
+    `in_flight_ms` is when the records were put in flight.
     """
 
     first_offset: int
@@ -54,22 +55,23 @@ class RecordRange(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Ranges, ascending; and where the next part begins, None behind the last one."""
+    """Ranges, ascending, and the offset where the next part begins; None after the last part."""
 
     ranges: list[RecordRange]
     following: int | None
 
 
 Behind = Callable[[int], int | None]
-"""Return the head of the key of a waiting offset."""
+"""A function that returns the head of a waiting offset's key."""
 
 
 def list_ranges(window: InFlightWindow, first: int, most: int, behind: Behind | None = None) -> Part:
-    """Return the window from the offset `first` on: at most `most` steps of work, each a range or an offset that waits.
+    """Return the ranges of the window from the offset `first` on, with at most `most` steps of work; each is a range,
+    or an offset that waits.
 
-    Offsets below the start offset, and offsets without records in the log, are left out. After a reload, what was
-    acquired or never fetched before is in no batch: it is available, with no delivery known of. Without `behind`
-    waiting records are not distinguished.
+    Offsets below the start offset, and offsets without records in the log, are left out. After a reload, offsets that
+    had been acquired or never fetched are in no batch; they are listed as available, with a delivery count of 0.
+    Without `behind`, waiting records are not distinguished by the record that they wait for.
     """
     position = max(first, window.start_offset)
     found: list[RecordRange] = []
@@ -100,7 +102,7 @@ def list_ranges(window: InFlightWindow, first: int, most: int, behind: Behind | 
 def first_record(window: InFlightWindow) -> RecordRange | None:
     """Return the record at the start offset, which the window cannot pass; None with nothing in flight.
 
-    It waits for no record of its key, but perhaps for its key to be read.
+    It never waits for another record of its key, but maybe for its key to be read.
     """
     at = window.start_offset
     for batch in window.batches.from_offset(at):
@@ -114,8 +116,10 @@ def first_record(window: InFlightWindow) -> RecordRange | None:
 def list_persisted(
     start_offset: int, batches: Sequence[Row], delays: Sequence[Row], now_ms: int, first: int, most: int
 ) -> Part:
-    """Return the same of a state that no leader has in memory: ascending, disjoint rows of batches, and of delays with
-    their time in the place of the state. Delays that are over at `now_ms` hold no longer; both are of one clock.
+    """Return the ranges of a persisted state that no leader has in memory.
+
+    `batches` and `delays` are ascending and disjoint. Delays that are over at `now_ms`, by the same clock, are left
+    out.
     """
     position = max(first, start_offset)
     found: list[RecordRange] = []
@@ -133,7 +137,9 @@ def list_persisted(
 
 
 def _delayed(first: int, last: int, count: int, delays: Sequence[Row], now_ms: int) -> Iterator[tuple[int, int | None]]:
-    """Yield the parts of `first..last` (inclusive), each with its last offset and the time that it waits for."""
+    """Yield the parts of `first..last` (inclusive), each as its last offset and the time it waits for, None if it does
+    not wait.
+    """
     for index in range(bisect_right(delays, first - 1, key=_last_offset), len(delays)):
         delay_first, delay_last, time, delay_count = delays[index]
         if delay_first > last:
@@ -149,12 +155,14 @@ def _delayed(first: int, last: int, count: int, delays: Sequence[Row], now_ms: i
 
 
 def _waits(status: DeliveryStatus) -> bool:
-    """Return True if an available record cannot be acquired, and not because of a time or a write."""
+    """Return True if the record is available but waits for its key, and neither for a time nor for a state write."""
     return not status.available and not status.not_before_ms and not status.write_id
 
 
 def _by_head(first: int, last: int, behind: Behind) -> Iterator[tuple[int, int, int | None]]:
-    """Yield waiting offsets (inclusive), put together where they wait for the same record."""
+    """Yield ranges of waiting offsets (inclusive) with the offset of the record they wait for; neighbours that wait for
+    the same one are joined.
+    """
     head = behind(first)
     for offset in range(first + 1, last + 1):
         other = behind(offset)
@@ -190,7 +198,7 @@ def _range(first: int, last: int, status: DeliveryStatus, in_flight_ms: int, beh
 
 
 def _put(found: list[RecordRange], each: RecordRange) -> None:
-    """Add a range, or extend the last one if they are adjacent and equal."""
+    """Add a range, or extend the last one if both are adjacent and alike."""
     if found and found[-1].last_offset + 1 == each.first_offset and found[-1][2:] == each[2:]:
         each = each._replace(first_offset=found.pop().first_offset)
     found.append(each)

@@ -1,4 +1,4 @@
-"""The transitions of an in-flight record (KIP-932)."""
+"""Legal transitions of an in-flight record's state (KIP-932)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ STATE_AFTER_WITH_QUEUE: Final[dict[int, RecordState]] = {**STATE_AFTER, Acknowle
 
 
 class IllegalTransition(Exception):
-    """A record was moved along an edge that is not in `LEGAL`: a fault of this broker, never of a client."""
+    """Error: a record's state was changed in a way that is not in `LEGAL`. The fault is this broker's, never a
+    client's.
+    """
 
 
 def transition(before: RecordState, after: RecordState) -> RecordState:
-    """Return `after` if a record may go there from `before`. Raise IllegalTransition otherwise."""
+    """Return `after` if a record may change from state `before` to it. Raise IllegalTransition otherwise."""
     if after not in LEGAL[before]:
         raise IllegalTransition(f"{before.name} -> {after.name}")
     return after

@@ -1,4 +1,4 @@
-"""The moves of a share partition's start offset, end offset and next fetch offset."""
+"""Movement of a share partition's start offset, end offset and next fetch offset."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # of records belo
 
 
 def next_fetch_offset(window: InFlightWindow) -> int:
-    """Return where the next read begins: the first hole that a reload left, or the first available record, or the end.
+    """Return the offset where the next read begins: that of the first hole left by a reload, of the first available
+    record, or the end.
 
-    With order by key also the first record whose key is not known.
+    With order by key it may also be that of the first record whose key is not known.
     """
     batches = window.batches
     if window.start_offset > batches.last_offset:
@@ -30,7 +31,7 @@ def next_fetch_offset(window: InFlightWindow) -> int:
 
 
 def move_gap_start(window: InFlightWindow, offset: int) -> None:
-    """Move the gap's start: records up to `offset` (exclusive) have just been acquired, or were removed."""
+    """Move the gap's start to `offset`, because the records below it have just been acquired or removed."""
     gap = window.gap
     if gap is None:
         return
@@ -41,7 +42,8 @@ def move_gap_start(window: InFlightWindow, offset: int) -> None:
 
 
 def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) -> None:
-    """Archive available offsets from `fetch_offset` to `base_offset`: a read has found no records there.
+    """Archive available offsets from `fetch_offset` to `base_offset` (exclusive), because a read has found no records
+    there.
 
     They are archived in memory only, and count as a natural gap.
     """
@@ -53,10 +55,10 @@ def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) 
 
 
 def advance_start(window: InFlightWindow) -> bool:
-    """Move the start offset over what is terminal and settled. True when it moved.
+    """Move the start offset over terminal, settled records. Return True if it moved.
 
     Finished batches leave; the finished part of a partly finished one is forgotten. The start offset never moves back,
-    also when log start has carried it past records that are still locked.
+    even if the log's start has moved it over records that are still locked.
     """
     finished = 0  # whole batches
     done_up_to = -1  # inclusive
@@ -82,17 +84,19 @@ def advance_start(window: InFlightWindow) -> bool:
 
 
 def make_room(window: InFlightWindow) -> bool:
-    """Move the start offset of a window in which nothing is missing or available. True when it moved.
+    """Move the start offset of a window in which nothing is missing or available. Return True if it moved.
 
-    The holes that a reload left have all been handed out, so finished records above them are passed, too: otherwise a
-    window full of them would stay full.
+    All holes that a reload left have been handed out by then, so the start offset may move over finished records above
+    them. Otherwise a window full of finished records would stay full.
     """
     window.gap = None
     return advance_start(window)
 
 
 def _advance_to(window: InFlightWindow, done_up_to: int, finished: int) -> None:
-    """Everything up to `done_up_to` is done: `finished` whole batches, then perhaps the front of another one."""
+    """Move the start offset behind `done_up_to`: remove `finished` whole batches, and perhaps the front of the next
+    one.
+    """
     partly = window.batches.floor(done_up_to)
     start = done_up_to + 1
     if partly is not None and partly.last_offset == done_up_to:  # at the end of a batch: over the natural hole, too
@@ -109,11 +113,10 @@ def _advance_to(window: InFlightWindow, done_up_to: int, finished: int) -> None:
 
 
 def on_log_start_moved(window: InFlightWindow, log_start_offset: int) -> None:
-    """Follow the log's start when that is beyond the start offset: the log no longer has the records below
-    `log_start_offset`.
+    """Move the start offset to `log_start_offset`, if that is beyond it: the log has no records below.
 
-    Available records below it are archived. Acquired ones stay with their owner until their lock runs out or is given
-    up. Nothing is persisted: the next state write carries the start offset.
+    Available records below it are archived. Acquired ones stay with their owner until they are acknowledged or their
+    lock expires. Nothing is persisted: the next state write carries the start offset.
     """
     if log_start_offset <= window.start_offset:
         return

@@ -17,10 +17,10 @@ Change = Callable[[DeliveryStatus], DeliveryStatus]  # the same object back: lea
 
 
 class Order(Protocol):
-    """The records that wait for others: `key_order.KeyOrder`."""
+    """The rules that make records wait for others: `key_order.KeyOrder`."""
 
     def note(self, runs: Iterable[Run]) -> None:
-        """Record runs whose status was set or confirmed."""
+        """Note runs whose status was set or confirmed."""
 
     def frontier(self, window: InFlightWindow) -> int | None:
         """Return the lowest offset of the window that has to be read before it or a later one is acquired; None if
@@ -29,12 +29,12 @@ class Order(Protocol):
 
 
 class GapWindow:
-    """A reload's window of offsets that were acquired, or never fetched, when the state was persisted.
+    """The range of a loaded window with offsets that were acquired, or never fetched, when the state was persisted.
 
     They are the holes between the loaded batches, from `start_offset` to `end_offset` (the end offset at load), and
     have to be delivered again. `start_offset` follows the acquired records, also backwards when a lower record is
-    delivered again; the gap ends when it, or the share partition's end offset, has passed `end_offset`. Holes that are
-    left then are natural ones: the log has no such offsets.
+    delivered again; the gap ends when it, or the share partition's end offset, has passed `end_offset`. Holes that
+    remain then are natural: the log has no records there.
     """
 
     __slots__ = ("_no_hole_below", "end_offset", "start_offset")
@@ -51,7 +51,9 @@ class GapWindow:
         self.start_offset = start_offset
 
     def first_hole(self, batches: BatchMap) -> int | None:
-        """Return the lowest offset from `start_offset` on that lies before a batch and in none."""
+        """Return the lowest offset, from `start_offset` on, that is in no batch and lies before one; None if there is
+        none.
+        """
         for batch in batches.from_offset(self._no_hole_below):
             if batch.first_offset > self._no_hole_below:
                 return self._no_hole_below
@@ -62,12 +64,11 @@ class GapWindow:
 class InFlightWindow:
     """Batches in flight, and the numbers kept about them. Owned by one `SharePartition`; its parts change it.
 
-    `start_offset` is the lowest offset that is not finished with. `end_offset` is the highest one in flight
-    (inclusive); with nothing in flight it is the next offset to fetch, and equal to `start_offset`.
-    `delivery_complete_count` is the number of terminal offsets from `start_offset` on, pending ones included.
-    `undurable_end` (exclusive): records below it may be archived in memory alone, because a state write failed.
-    `delayed` is the number of offsets that are available from a time on. `order` is notified of changes; None: no
-    record waits for another.
+    `start_offset` is the lowest unfinished offset. `end_offset` is the highest one in flight (inclusive); with nothing
+    in flight it is the next offset to fetch, and equal to `start_offset`. `delivery_complete_count` is the number of
+    terminal offsets from `start_offset` on, pending ones included. `undurable_end` (exclusive): records below it may be
+    archived in memory alone, because a state write failed. `delayed` is the number of offsets that wait for a time.
+    `order` is notified of changes; it is None without order by key.
     """
 
     __slots__ = (
@@ -98,7 +99,7 @@ class InFlightWindow:
 
     @property
     def active_gap(self) -> GapWindow | None:
-        """The gap window, while it has anything to say."""
+        """The gap window; None once it has ended."""
         gap = self.gap
         return gap if gap is not None and gap.end_offset == self.end_offset else None
 
@@ -108,11 +109,11 @@ class InFlightWindow:
 
     @property
     def available_from(self) -> int | None:
-        """No offset below this one is available; None: none at all."""
+        """The offset below which none is available; None if no offset is available."""
         return self._available_from
 
     def first_available(self) -> int | None:
-        """Return the lowest offset that may be acquired again."""
+        """Return the lowest offset that may be acquired again; None if there is none."""
         offset = self._available_from
         if offset is None:
             return None
@@ -136,7 +137,7 @@ class InFlightWindow:
     # -- changes
 
     def note_undurable(self, last_offset: int) -> None:
-        """Note that records up to `last_offset` have been archived, but that the write of this state has failed."""
+        """Note that records up to `last_offset` have been archived, but that the state write of this failed."""
         self.undurable_end = max(self.undurable_end, last_offset + 1)
 
     def note_durable_start(self, start_offset: int) -> None:
@@ -152,7 +153,7 @@ class InFlightWindow:
     def remap(self, batch: Batch, first: int, last: int, change: Change) -> list[Run]:
         """Change the status of the records of `first..last`, which overlaps the batch, to the result of `change`.
 
-        Returns the changed runs. `change` is called once per run; what it returns for equal runs should be one object.
+        Return the changed runs. `change` is called once per run; it should return the same object for equal runs.
         """
         first, last = max(first, batch.first_offset), min(last, batch.last_offset)
         starts: list[int] = []
@@ -178,7 +179,7 @@ class InFlightWindow:
         return changed
 
     def remap_at_start(self, batch: Batch, first: int, last: int, below: Change, above: Change) -> list[Run]:
-        """`remap` with `below` for the offsets under the start offset and `above` for the others."""
+        """Call `remap` with the change `below` for offsets under the start offset and `above` for the others."""
         start = self.start_offset
         changed = self.remap(batch, first, min(last, start - 1), below) if first < start else []
         if last >= start:
@@ -198,7 +199,7 @@ class InFlightWindow:
             self.remap(batch, first, last, archived)
 
     def count_terminal(self, first: int, last: int, sign: int) -> None:
-        """Offsets `first..last` have become terminal (+1) or stopped being so (-1)."""
+        """Count `first..last` (inclusive) as having become terminal (`sign` 1), or as no longer terminal (-1)."""
         first = max(first, self.start_offset)
         if first <= last:
             self.delivery_complete_count += sign * (last - first + 1)
@@ -212,7 +213,7 @@ class InFlightWindow:
         self.start_offset = start_offset
 
     def finish(self, start_offset: int) -> None:
-        """Move the start offset forward over terminal records alone, and offsets in no batch."""
+        """Move the start offset forward over terminal records and over offsets in no batch."""
         before = self.start_offset
         for batch in self.batches.overlapping(before, start_offset - 1):
             first, last = batch.first_offset, batch.last_offset
