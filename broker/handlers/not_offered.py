@@ -1,8 +1,7 @@
-"""RPCs of features that shareq lacks: answered in every version, and always refused, as by an Apache Kafka without the
-feature.
+"""RPCs of features that shareq lacks. They are refused in every version, as by an Apache Kafka without the feature.
 
-Delegation tokens are of KIP-48 and KIP-373, groups of Kafka Streams of KIP-1071 and KIP-1331, voters of KIP-853,
-UnregisterBroker of KIP-746. `REFUSALS` describes each in place of a handler's docstring.
+Delegation tokens come from KIP-48 and KIP-373, groups of Kafka Streams from KIP-1071 and KIP-1331, voters from KIP-853,
+UnregisterBroker from KIP-746. `REFUSALS` describes each RPC, as a handler's docstring does elsewhere.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def handle(ctx: RequestContext, request: Any) -> Message:  # Any: of one of thes
 
 
 def failed(request: Any, error: ErrorCode) -> Message:
-    """Return the answer with the same error for every group, if it is about groups."""
+    """Return the answer with the same error for every group, if the RPC names groups."""
     key = ApiKey(request.API_KEY)
     response: Any = codec(key).response_class()
     if key is ApiKey.STREAMS_GROUP_DESCRIBE:
@@ -111,7 +110,7 @@ def _one_controller(ctx: RequestContext, request: Any) -> ApiError:
 
 
 class Refusal(NamedTuple):
-    """The behaviour of an RPC, and its error."""
+    """The description of a refused RPC's behaviour, and its error."""
 
     behaviour: str
     error: Callable[[RequestContext, Any], ApiError]

@@ -1,10 +1,10 @@
 """AlterUserScramCredentials: v0 (KIP-554).
 
 Behaviour: every user is handled separately; all valid changes are made, up to 500 users in one commit. The client sends
-the salted password, never the password; only the keys derived from it are kept. A user named twice is
-DUPLICATE_RESOURCE, removing what is not there RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and no
-salted password, UNACCEPTABLE_CREDENTIAL. Any salt is taken. ALTER on the cluster is needed. A client that is connected
-stays so.
+the salted password, never the password; only the keys derived from it are kept. A user named twice gets
+DUPLICATE_RESOURCE; the removal of a missing credential gets RESOURCE_NOT_FOUND; fewer than 4096 or more than 16384
+iterations, or no salted password, get UNACCEPTABLE_CREDENTIAL. Any salt is accepted. ALTER on the cluster is needed.
+Connected clients stay connected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MISSING: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a us
 
 
 CHANGED_TOGETHER: Final = 500
-"""So many are looked at and changed in one commit, 10 µs each beside what the disk takes."""
+"""The most users checked and changed in one commit, 10 µs each plus the time of the disk."""
 
 
 async def handle(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:

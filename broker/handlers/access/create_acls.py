@@ -1,9 +1,9 @@
 """CreateAcls: v1-3 (KIP-140, KIP-290).
 
-Behaviour: every entry is handled separately; all valid ones are added, up to 1,000 in one commit. One that exists
-already succeeds. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. They are in force when the
-answer leaves. More than 10,000 get POLICY_VIOLATION, as in Apache Kafka.
-v3: resources of the kind USER.
+Behaviour: every entry is handled separately; all valid ones are added, up to 1,000 in one commit. Adding an existing
+entry succeeds. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. The entries are in force when
+the answer is sent. A request with more than 10,000 entries gets POLICY_VIOLATION, as in Apache Kafka. v3: resources of
+the kind USER.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 COMMITTED_TOGETHER: Final = 1_000
-"""So many are added in one commit, 3 µs each beside what the disk takes."""
+"""The most entries added in one commit, 3 µs each plus the time of the disk."""
 
 
 async def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:

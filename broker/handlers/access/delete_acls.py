@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 COMMITTED_TOGETHER: Final = 1_000
-"""So many are removed in one commit, 3 µs each beside what the disk takes."""
+"""The most entries removed in one commit, 3 µs each plus the time of the disk."""
 
 
 async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse | Rows[DeleteAclsResponse]:
@@ -63,7 +63,7 @@ async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsR
 async def _find(
     ctx: RequestContext, search: AclSearch, filters: Sequence[DeleteAclsFilter], doomed: dict[Acl, None]
 ) -> ApiError:
-    """Add the matches of the filters to `doomed`; return why nothing may be removed."""
+    """Add the entries that match the filters to `doomed`. Return the error if nothing may be removed, or NO_ERROR."""
     looked_up: set[AclFilter] = set()
     for each in filters:
         wanted = _filter(each)
@@ -85,7 +85,9 @@ async def _find(
 async def _answer(
     ctx: RequestContext, search: AclSearch, filters: Sequence[DeleteAclsFilter]
 ) -> DeleteAclsResponse | Rows[DeleteAclsResponse]:
-    """Return the rows. Many filters may match the same entries, so matches are looked up again instead of kept."""
+    """Return the answer, with the matches by filter. Many filters may match the same entries, so matches are looked up
+    again instead of kept.
+    """
     rows = Rows(ctx, DeleteAclsResponse(), "filter_results")
     for each in filters:
         row = DeleteAclsFilterResult(*NO_ERROR)
@@ -97,7 +99,7 @@ async def _answer(
 
 
 def _found(search: AclSearch, each: DeleteAclsFilter, row: DeleteAclsFilterResult) -> list[Acl]:
-    """Return the ACLs that the filter finds; if the filter means nothing, put an error into the row."""
+    """Return the entries that match the filter; if the filter is invalid, set an error in the row."""
     wanted = _filter(each)
     if filter_is_known(wanted):
         return search.matching(wanted)

@@ -1,8 +1,8 @@
 """DescribeAcls: v1-3 (KIP-140, KIP-290).
 
-Behaviour: the access control list entries that a filter means, by resource. DESCRIBE on the cluster is needed. Without
-an authorizer: SECURITY_DISABLED. A number that means nothing is INVALID_REQUEST.
-v3: resources of the kind USER.
+Behaviour: returns the access control list entries that match the filter, by resource. DESCRIBE on the cluster is
+needed. Without an authorizer: SECURITY_DISABLED. An unknown number for a kind or an operation gets INVALID_REQUEST. v3:
+resources of the kind USER.
 """
 
 from __future__ import annotations

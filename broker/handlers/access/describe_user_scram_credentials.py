@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials: v0 (KIP-554).
 
 Behaviour: returns the users with credentials, their mechanisms and iterations, but never salt or keys. A request
-without names means all users. A user named twice is DUPLICATE_RESOURCE, one without credentials RESOURCE_NOT_FOUND.
+without names means all users. A user named twice gets DUPLICATE_RESOURCE, one without credentials RESOURCE_NOT_FOUND.
 DESCRIBE on the cluster is needed.
 """
 

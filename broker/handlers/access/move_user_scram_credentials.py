@@ -1,9 +1,10 @@
 """MoveUserScramCredentials: v0 (shareq's own, ADR 20).
 
-Behaviour: without credentials in the request, returns all existing ones, with salt and keys, which let their reader log
-in as any of the users: ALTER on the cluster is needed, and a broker without an authorizer returns none
-(SECURITY_DISABLED). With credentials, up to 500 are added in one commit; a user with a different one for the mechanism
-keeps it (DUPLICATE_RESOURCE), an equal one is no error. What no password could have made is UNACCEPTABLE_CREDENTIAL.
+Behaviour: a request without credentials returns all existing ones, with salt and keys, which let the reader log in as
+any of the users. So ALTER on the cluster is needed, and a broker without an authorizer returns none
+(SECURITY_DISABLED). A request with credentials adds them, up to 500 in one commit. If the user already has a different
+credential for the mechanism, that stays (DUPLICATE_RESOURCE); an equal one is no error. A credential that no password
+could have produced gets UNACCEPTABLE_CREDENTIAL.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ADDED_TOGETHER: Final = 500
-"""The credentials of one commit, some 10 µs each beside what the disk takes."""
+"""The most credentials added in one commit, about 10 µs each plus the time of the disk."""
 _NUMBERS: Final = {name: number for number, name in SCRAM_NUMBERS.items()}
 _SIZES: Final = {mechanism: hashlib.new(name).digest_size for mechanism, name in HASHES.items()}
 
@@ -81,7 +82,7 @@ async def _added(ctx: RequestContext, wanted: Sequence[MovedScramCredential]) ->
 
 
 def _look(ctx: RequestContext, wanted: MovedScramCredential, changes: dict[CredentialKey, PutScram]) -> ApiError:
-    """Return why a credential is not added; otherwise add it to the changes, unless it exists."""
+    """Add a credential to the changes unless it exists. Return the error if it may not be added, or NO_ERROR."""
     mechanism = SCRAM_NUMBERS.get(wanted.mechanism)
     if mechanism is None:
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")

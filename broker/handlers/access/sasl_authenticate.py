@@ -2,8 +2,8 @@
 
 Behaviour: carries the tokens of a SASL mechanism; each one is answered, the last one of PLAIN with an empty token. A
 failure is SASL_AUTHENTICATION_FAILED with a message that reveals nothing about users, returned after a delay
-(connection.failed.authentication.delay.ms), and the connection is closed. v1: the lifetime of the session; 0: until the
-connection ends.
+(connection.failed.authentication.delay.ms), and the connection is closed. v1: the response has the lifetime of the
+session in milliseconds; 0 if it lasts until the connection ends.
 """
 
 from __future__ import annotations

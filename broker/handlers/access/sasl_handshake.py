@@ -1,8 +1,9 @@
 """SaslHandshake: v0-1 (KIP-43, KIP-152, KIP-368).
 
 Behaviour: agrees on a SASL mechanism. A mechanism that is not enabled gets UNSUPPORTED_SASL_MECHANISM with a list of
-the enabled ones, and the connection is closed. Where the client need not authenticate, or has done it for good:
-ILLEGAL_SASL_STATE. v0: the tokens follow as they are, each behind its size; v1: in SaslAuthenticate.
+the enabled ones, and the connection is closed. If the client need not authenticate, or has authenticated and need not
+do so again: ILLEGAL_SASL_STATE. v0: the tokens follow without a request header, each behind its size. v1: the tokens
+are in SaslAuthenticate requests.
 """
 
 from __future__ import annotations

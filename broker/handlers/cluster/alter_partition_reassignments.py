@@ -1,10 +1,10 @@
 """AlterPartitionReassignments: v0-1 (KIP-455).
 
-Behaviour: partitions stand alone.
-v1: a change of the replication factor may be forbidden (KIP-860); no target that is possible here would be one.
+Behaviour: every partition is handled separately. v1: AllowReplicationFactorChange (KIP-860), which has no effect here,
+since every possible target has one replica.
 
-Here: a move to this broker is done at once; any other target gets INVALID_REPLICA_ASSIGNMENT, and null, which cancels a
-move, NO_REASSIGNMENT_IN_PROGRESS.
+Here: a move to this broker succeeds at once; any other target gets INVALID_REPLICA_ASSIGNMENT. Null, which cancels a
+move, gets NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """AlterReplicaLogDirs: v1-2 (KIP-113).
 
-Behaviour: paths are compared as they are, as in Apache Kafka: absolute, and as DescribeLogDirs returns them. A
-partition that is named with several paths is answered for the last. ALTER on the cluster is needed.
+Behaviour: paths are compared as text, as in Apache Kafka, with the absolute path that DescribeLogDirs returns. A
+partition that is named with several paths gets an answer for the last one. ALTER on the cluster is needed.
 
-Here: a move to the data folder succeeds and changes nothing; any other path is LOG_DIR_NOT_FOUND.
+Here: a move to the data folder succeeds and changes nothing; any other path gets LOG_DIR_NOT_FOUND.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """ApiVersions: v0-5 (KIP-511, KIP-584, KIP-1242).
 
 Behaviour: computed from the handler table and the finalized features. A client software name or version of the wrong
-form gets INVALID_REQUEST. A request version above 5 never comes here: it is answered in version 0 with the one entry
-(18, 0, 5), before its body is read.
-v3: client software name. Features: before v4 supported ones whose lowest level is 0 are left out, because clients of
-that time fail on them. A feature of level 0 is never named as finalized. v5: a client names both the cluster and the
-broker, or neither (INVALID_REQUEST for one of the two); REBOOTSTRAP_REQUIRED unless both are this broker's.
+form gets INVALID_REQUEST. A request version above 5 does not reach this handler: it is answered in version 0 with the
+single entry (18, 0, 5), before its body is read. v3: client software name and version. Features: before v4, supported
+features with lowest level 0 are left out, because older clients fail on them. A feature of level 0 is never named as
+finalized. v5: a client names both cluster and broker, or neither; only one of them gets INVALID_REQUEST. Unless both
+are this broker's, the client gets REBOOTSTRAP_REQUIRED.
 
-Here: to a client that calls itself `shareq` shareq's own RPCs are named as well (ADR 11).
+Here: the answer to a client with the software name `shareq` has shareq's own RPCs, too (ADR 11).
 """
 
 from __future__ import annotations

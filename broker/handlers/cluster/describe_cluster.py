@@ -1,9 +1,10 @@
 """DescribeCluster: v0-2.
 
-Behaviour: the live brokers that have the request's listener; a single broker is the controller, too. v1: endpoint
-types; UNSUPPORTED_ENDPOINT_TYPE for an unknown one. v2: fenced brokers on request.
+Behaviour: returns the live brokers that have the request's listener; a single broker is also the controller. v1:
+endpoint types; UNSUPPORTED_ENDPOINT_TYPE for an unknown one. v2: fenced brokers on request.
 
-Here: controllers have no listener, so their endpoint type is MISMATCHED_ENDPOINT_TYPE. No broker is ever fenced.
+Here: controllers have no listener of their own, so a request for them gets MISMATCHED_ENDPOINT_TYPE. No broker is ever
+fenced.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """DescribeLogDirs: v1-5.
 
-Behaviour: the single data folder, as an absolute path, with the requested partitions; null topics mean all. Sizes are
-bytes of segments; a partition without records has 0. Partitions that do not exist are left out, and so are topics
-without any. v3: a top-level error code; before, a refusal is an empty list. v4: the file system's total and usable
-bytes (KIP-827). v5: cordoned folders (KIP-1066); there are none.
+Behaviour: returns the single data folder, as an absolute path, with the requested partitions; null topics mean all.
+Sizes are bytes of segments; a partition without records has size 0. Missing partitions are left out, and so are topics
+with none. v3: a top-level error code; earlier versions return an empty list to a client that is refused. v4: the file
+system's total and usable bytes (KIP-827). v5: cordoned folders (KIP-1066); there are none.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def handle(ctx: FolderContext, request: DescribeLogDirsRequest) -> Describ
 
 
 async def _wanted(ctx: FolderContext, asked: Sequence[DescribableLogDirTopic] | None) -> Mapping[str, Sequence[int]]:
-    """Return existing partitions in order, each once, by topic."""
+    """Return the existing partitions among those asked for, by topic, in order and without repetition."""
     metadata = ctx.services.metadata
     if asked is None:
         return {topic.name: range(topic.partitions) for topic in metadata.topics()}

@@ -1,10 +1,10 @@
 """DescribeQuorum: v0-2 (KIP-595, KIP-836, KIP-853).
 
-Behaviour: leader and voters of `__cluster_metadata`. Any other request gets UNKNOWN_TOPIC_OR_PARTITION. v1: the time
-when the voter was last seen, which is now. v2: directory ids, of which there are none, and the listeners.
+Behaviour: returns leader and voters of `__cluster_metadata`. Any other topic gets UNKNOWN_TOPIC_OR_PARTITION. v1: the
+time when the voter was last seen, which is now. v2: directory ids (zero here), and the listeners.
 
-Here: the broker is leader and only voter. The metadata is a database and not a log: its offsets are the epoch of the
-features, as in ApiVersions.
+Here: the broker is the leader and the only voter. Metadata is in a database, not in a log, so in place of offsets the
+answer has the epoch of the features, as in ApiVersions.
 """
 
 from __future__ import annotations

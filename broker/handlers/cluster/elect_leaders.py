@@ -1,8 +1,8 @@
 """ElectLeaders: v0-2 (KIP-460).
 
-Behaviour: null stands for all partitions; then those are left out, and topics stay without any.
-v1: unclean elections, which are not needed either, and a top-level error code: INVALID_REQUEST for an election type
-that does not exist.
+Behaviour: null means all partitions; the answer then lists the topics without partitions, since none needs an election.
+v1: unclean elections, which are never needed either, and a top-level error code: INVALID_REQUEST for an unknown
+election type.
 
 Here: ELECTION_NOT_NEEDED for each partition that exists.
 """
@@ -44,7 +44,7 @@ async def _answer(
     why: Callable[[str, int], ApiError],
     top_level: ErrorCode = ErrorCode.NONE,
 ) -> ElectLeadersResponse:
-    """Return the answer; `why` returns the error of a topic's partition."""
+    """Return the answer. `why` returns the error of a partition, from its topic and number."""
     response = ElectLeadersResponse(error_code=top_level)
     for topic in topics:
         rows: list[PartitionResult] = []
@@ -58,7 +58,7 @@ async def _answer(
 
 
 def failed(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:
-    """Return the answer with the same error for every partition: the first version has no place for more."""
+    """Return the answer with the same error for every partition; version 0 has no top-level error."""
     return ElectLeadersResponse(replica_election_results=_rows(request, ApiError(error, text_of(error))))
 
 

@@ -1,13 +1,12 @@
 """FindCoordinator: v0-6.
 
 Behaviour: this broker coordinates every group, transaction and share partition, except those whose partition of the
-coordinator's topic another broker leads. It is COORDINATOR_NOT_AVAILABLE where no broker leads the partition, or its
-leader does not have the request's listener.
-v1: key types (0 group, 1 transaction); others are INVALID_REQUEST. v4: many keys at once.
-v6: key type 2, a share partition as `group:topic id:partition` (KIP-932), which only brokers ask for; before v6, and
-for a key of another form, INVALID_REQUEST.
+coordinator's topic another broker leads. If no broker leads that partition, or its leader does not have the request's
+listener, the answer is COORDINATOR_NOT_AVAILABLE. v1: key types (0 group, 1 transaction); others get INVALID_REQUEST.
+v4: many keys at once. v6: key type 2, a share partition as `group:topic id:partition` (KIP-932), which only brokers ask
+for; before v6, and for a key of another form, INVALID_REQUEST.
 
-Here: the coordinator's topic is created first; where the configuration makes that impossible, the error names the
+Here: the coordinator's topic is created first; if the configuration makes that impossible, the error names the
 property.
 """
 
@@ -95,7 +94,7 @@ def _check_key(key_type: int, key: str) -> ApiError:
 
 
 def _place(ctx: RequestContext, key_type: int, key: str) -> tuple[str, int]:
-    """Return the partition whose leader coordinates what the key names."""
+    """Return the topic and partition whose leader coordinates the key."""
     name, routes = _TOPICS[key_type], ctx.services.ground.host.routes
     topic = ctx.services.metadata.topic(name)
     count = 1 if topic is None else topic.partitions

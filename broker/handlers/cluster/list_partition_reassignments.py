@@ -1,6 +1,6 @@
 """ListPartitionReassignments: v0 (KIP-455).
 
-Behaviour: lists the partitions that are on their way to other brokers.
+Behaviour: lists the partitions that are being moved to other brokers.
 
 Here: there is none.
 """

@@ -1,8 +1,8 @@
 """UpdateFeatures: v0-2 (KIP-584).
 
-Behaviour: all updates or none; INVALID_UPDATE_VERSION for the whole request names the faulty one. A higher level must
-be requested as an upgrade, a lower one as a downgrade; metadata.version is never lowered. v1: kinds of update instead
-of AllowDowngrade; ValidateOnly. v2: no rows for single features.
+Behaviour: all updates are made or none; INVALID_UPDATE_VERSION for the whole request names the faulty update. A higher
+level must be requested as an upgrade, a lower one as a downgrade; metadata.version is never lowered. v1: kinds of
+update instead of AllowDowngrade; ValidateOnly. v2: no rows for single features.
 
 Here: switching share.version to 0 ends all share sessions; groups and offsets stay.
 """

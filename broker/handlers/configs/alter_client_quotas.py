@@ -1,8 +1,8 @@
 """AlterClientQuotas: v0-1 (KIP-546).
 
 Behaviour: every entity is handled separately; all valid changes are made, up to 250 in one commit. An entity with an
-invalid key or a value out of bounds stays unchanged; so does one with the same key twice. If an entity comes twice, the
-first one counts, but its one answer is an error. Removing a quota that does not exist is no error. ALTER_CONFIGS on the
+invalid key, a value out of bounds, or a repeated key stays unchanged. If an entity is repeated, its first entry is
+applied, but its single answer is an error. Removing a quota that does not exist is no error. ALTER_CONFIGS on the
 cluster is needed.
 
 Here: addresses are IP addresses: Apache Kafka takes host names as well, and looks them up.
@@ -28,7 +28,7 @@ _Entity = QuotaEntity | tuple[tuple[str, str | None], ...]
 
 
 CHANGED_TOGETHER: Final = 250
-"""So many are looked at and changed in one commit, 20 µs each beside what the disk takes."""
+"""The most entities checked and changed in one commit, 20 µs each plus the time of the disk."""
 
 
 async def handle(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> rpc.AlterClientQuotasResponse:
@@ -61,7 +61,7 @@ def _planned(
     before: Container[_Entity],
     changes: list[PutQuota],
 ) -> tuple[_Entity, ApiError]:
-    """Return the entity of one entry and its fault; add its changes if it has none."""
+    """Return the entity of an entry, and its error or NO_ERROR; add its changes to `changes` if it has no error."""
     names = {each.entity_type: each.entity_name for each in entry.entity}
     entity = entity_of(names)
     if isinstance(entity, str):
@@ -78,7 +78,7 @@ def failed(request: rpc.AlterClientQuotasRequest, error: ErrorCode) -> rpc.Alter
 
 
 def _plan(ctx: RequestContext, entity: QuotaEntity, ops: list[rpc.OpData], changes: list[PutQuota]) -> ApiError:
-    """Add the changes, if all of them are valid."""
+    """Add the changes if all of them are valid. Return the error, or NO_ERROR."""
     for op in ops:
         problem = None if op.remove else value_problem(entity, op.key, op.value)
         if problem is not None:

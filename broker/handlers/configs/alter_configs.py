@@ -1,4 +1,4 @@
-"""AlterConfigs: v0-2. Older clients alone send it; newer ones change properties one by one (IncrementalAlterConfigs).
+"""AlterConfigs: v0-2. Only older clients send it; newer ones change properties one by one (IncrementalAlterConfigs).
 
 Behaviour: a resource's own properties are replaced: those not named return to their defaults. Resources, checks and
 errors are those of IncrementalAlterConfigs; a null value is INVALID_REQUEST.
@@ -40,7 +40,7 @@ def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsRespon
 
 
 def _alterations(ctx: RequestContext, resource: AlterConfigsResource) -> list[Alteration]:
-    """Return the alterations after which the resource has the named properties and no others."""
+    """Return the alterations that leave the resource with the named properties and no others."""
     alterations = [Alteration(config.name, ConfigOp.SET, config.value) for config in resource.configs]
     stored_as = _STORED_AS.get(resource.resource_type)  # type: ignore[call-overload]
     if stored_as is not None:

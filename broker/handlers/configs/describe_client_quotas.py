@@ -1,8 +1,8 @@
 """DescribeClientQuotas: v0-1 (KIP-546).
 
-Behaviour: the quotas of every entity that the filter is about; an empty one is about all, with `strict` about none. A
-filter that makes no sense gets INVALID_REQUEST, one for another kind of entity UNSUPPORTED_VERSION. DESCRIBE_CONFIGS on
-the cluster is needed.
+Behaviour: returns the quotas of every entity that matches the filter. An empty filter matches all entities, or none
+with `strict`. An invalid filter gets INVALID_REQUEST, one for an unknown kind of entity UNSUPPORTED_VERSION.
+DESCRIBE_CONFIGS on the cluster is needed.
 """
 
 from __future__ import annotations

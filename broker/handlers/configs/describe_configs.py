@@ -32,7 +32,7 @@ from shareq.protocol.generated.describe_configs import (
 )
 
 _RESOURCE_ELEMENTS: Final = 3
-"""Elements that take as long as a resource, or one of its properties."""
+"""The number of elements that a resource, or one of its properties, counts as, because it takes as long."""
 
 
 async def handle(

@@ -1,9 +1,10 @@
 """IncrementalAlterConfigs: v0-1 (KIP-339).
 
 Behaviour: SET, DELETE, APPEND and SUBTRACT on topics, brokers (this one by its id, all by "") and groups (which need
-not exist). All changes of a resource happen or none; resources stand alone; one named twice gets INVALID_REQUEST. The
-result of the change must be valid as a whole: INVALID_CONFIG (brokers: INVALID_REQUEST) names the property, its value
-and the allowed values. Broker properties that take effect only at a start get INVALID_REQUEST.
+not exist). Every resource is handled separately, and all its changes are made or none. A resource named twice gets
+INVALID_REQUEST. The result of the change must be valid as a whole: INVALID_CONFIG (brokers: INVALID_REQUEST) names the
+property, its value and the allowed values. Broker properties that take effect only when the broker starts get
+INVALID_REQUEST.
 
 Here: `__share_group_state` stays compacted.
 """

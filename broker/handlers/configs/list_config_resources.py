@@ -1,8 +1,8 @@
 """ListConfigResources: v0-1.
 
-Behaviour: configurable resources, by type: all topics, the brokers (and their loggers), and the groups with properties
-of their own. v0 lists client metrics alone. v1: types are named, no types mean all; an unknown one is
-UNSUPPORTED_VERSION.
+Behaviour: returns the configurable resources by type: all topics, the brokers (and their loggers), and the groups with
+properties of their own. v0 lists only client metrics. v1: the request names types, or none for all; an unknown type
+gets UNSUPPORTED_VERSION.
 
 Here: there are no client metrics, so v0 lists nothing.
 """

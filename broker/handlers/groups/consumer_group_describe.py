@@ -1,9 +1,8 @@
 """ConsumerGroupDescribe: v0-1 (KIP-848).
 
-Behaviour: state, epochs and members of each requested group, with their current and target assignment; a group of
-another kind, or none, is GROUP_ID_NOT_FOUND. DESCRIBE on the group is needed, and on every topic that is assigned in
-it: else nothing is returned of the group.
-v1: which protocol a member speaks.
+Behaviour: returns state, epochs and members of each requested group, with current and target assignments. A group that
+does not exist, or is of another kind, gets GROUP_ID_NOT_FOUND. DESCRIBE is needed on the group and on every topic
+assigned in it; otherwise nothing of the group is returned. v1: the protocol that each member uses.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """ConsumerGroupHeartbeat: v0-1 (KIP-848).
 
-Behaviour: joins (epoch 0), stays alive, changes the subscription, reports the member's partitions, leaves (epoch -1, or
--2 for a time). READ on the group is needed, and DESCRIBE on every named topic; a pattern matches only topics that the
-client may describe. v1: subscriptions by pattern; the member id comes from the client.
+Behaviour: the member joins (epoch 0), stays alive, changes its subscription, reports its partitions, or leaves (epoch
+-1, or -2 for a static member that will return). READ on the group is needed, and DESCRIBE on every named topic; a
+pattern matches only topics that the client may describe. v1: subscriptions by pattern; the member id comes from the
+client.
 
-Here: more than 10,000 names are too large a subscription, as is one that does not fit into a record.
+Here: a subscription of more than 10,000 names, or one that does not fit into a record, is refused as too large.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 
 MOST_NAMES: Final = 10_000
-"""Topics that a member may subscribe to by name: each of the steps in which it is decided goes through all of them."""
+"""The most topics to which a member may subscribe by name, since each step of a decision goes through all of them."""
 
 _TIMES: Final = 2  # the partitions that the member owns are not written down
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ConsumerGroupHeartbeatResponse | None:
-    """UNKNOWN_SERVER_ERROR, as for any subscription that does not fit into a record."""
+    """Return UNKNOWN_SERVER_ERROR for a frame that is too large, as for any subscription that does not fit into a
+    record.
+    """
     if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes, times=_TIMES):
         return None
     return _too_large()

@@ -1,8 +1,8 @@
 """DeleteGroups: v0-3.
 
-Behaviour: each group stands alone, and DELETE on it is needed. A group with members is NON_EMPTY_GROUP, an unknown one
-GROUP_ID_NOT_FOUND. The share state of a share group is deleted first; if that fails the group stays, and deleting it
-again completes the deletion. v3: a message for each group, which only Streams groups would have.
+Behaviour: every group is handled separately. DELETE on it is needed. A group with members gets NON_EMPTY_GROUP, an
+unknown one GROUP_ID_NOT_FOUND. The share state of a share group is deleted first; if that fails the group stays, and
+deleting it again completes the deletion. v3: a message for each group, which only Streams groups would have.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DescribeGroups: v0-6, of classic groups.
 
-Behaviour: state, protocol and members with their assignments. A group of another kind, or an unknown one, is Dead.
-DESCRIBE on the group is needed.
-v3: authorized operations. v4: instance ids. v6: a group that is Dead has the error GROUP_ID_NOT_FOUND (KIP-1043).
+Behaviour: returns the state, protocol and members of each group, with their assignments. An unknown group, or one of
+another kind, has the state Dead. DESCRIBE on the group is needed. v3: authorized operations. v4: instance ids. v6: a
+group that is Dead has the error GROUP_ID_NOT_FOUND (KIP-1043).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """JoinGroup: v0-9.
 
 Behaviour: waits until the rebalance is complete; the leader's answer lists the members of the generation. READ on the
-group is needed.
-v1: a rebalance timeout of its own; before, the session's. v4: a new member is given its id first (MEMBER_ID_REQUIRED,
-KIP-394). v5: static members (KIP-345). v8: the reason, for the log. v9: SkipAssignment (KIP-814).
+group is needed. v1: a rebalance timeout; before, the session timeout is used for it. v4: a new member first gets its id
+(MEMBER_ID_REQUIRED, KIP-394). v5: static members (KIP-345). v8: the reason, for the log. v9: SkipAssignment (KIP-814).
 """
 
 from __future__ import annotations
@@ -20,11 +19,15 @@ from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResp
 _NULL_PROTOCOL_FROM = 7
 
 _TIMES: Final = 4
-"""The multiple of a record that a request may have: of the metadata of all protocols those of one are written down."""
+"""The factor by which a request may exceed the size of a record: it has the metadata of all protocols, of which those
+of one are persisted.
+"""
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> JoinGroupResponse | None:
-    """UNKNOWN_SERVER_ERROR, as for any metadata that do not fit into the group's record."""
+    """Return UNKNOWN_SERVER_ERROR for a frame that is too large, as for any metadata that do not fit into the group's
+    record.
+    """
     if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes, times=_TIMES):
         return None
     return _refused(ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)

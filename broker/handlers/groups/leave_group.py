@@ -1,8 +1,8 @@
 """LeaveGroup: v0-5.
 
-Behaviour: each member by itself; the others rebalance once. READ on the group is needed.
-v3: several members, static ones by their instance id alone; before, one member, whose error is the response's.
-v5: a reason for each, for the log.
+Behaviour: every member is handled separately; the remaining ones rebalance once. READ on the group is needed. v3:
+several members, static ones by only their instance id; before, one member, whose error is that of the response. v5: a
+reason for each member, which is logged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ListGroups: v0-5.
 
-Behaviour: the groups of every kind that this broker coordinates; filters disregard case, an empty one lets all pass.
-v4: states. v5: types; share groups are listed in every version, and only here can be recognised by their type.
+Behaviour: returns the groups of every kind that this broker coordinates. Filters ignore case; an empty filter matches
+all groups. v4: states. v5: types. Share groups are listed in every version, but only v5 shows their type.
 """
 
 from __future__ import annotations

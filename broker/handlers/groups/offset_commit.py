@@ -1,10 +1,10 @@
 """OffsetCommit: v2-10.
 
 Behaviour: topics and metadata are checked for each partition separately; an error of the group or its member is
-returned in every row. Without a group and a generation it makes a group that only keeps offsets. READ on the group is
-needed, and on each topic.
-v2-4: a retention for these offsets. v6: leader epochs. v7: static members. v9: member epochs; an unknown group is
-GROUP_ID_NOT_FOUND, before ILLEGAL_GENERATION. v10: topics by their ids.
+returned in every row. A commit without a generation to a group that does not exist creates a group that only has
+offsets. READ on the group is needed, and on each topic. v2-4: a retention time for these offsets. v6: leader epochs.
+v7: static members. v9: member epochs; an unknown group gets GROUP_ID_NOT_FOUND (before, ILLEGAL_GENERATION). v10:
+topics by their ids.
 """
 
 from __future__ import annotations

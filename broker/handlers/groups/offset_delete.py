@@ -1,8 +1,8 @@
 """OffsetDelete: v0.
 
-Behaviour: forgets offsets of single partitions. A topic that members of the group read is GROUP_SUBSCRIBED_TO_TOPIC;
-if the broker cannot see what they read, the whole group is NON_EMPTY_GROUP. DELETE on the group is needed, and READ
-on each topic.
+Behaviour: deletes committed offsets of single partitions. A topic to which members of the group are subscribed gets
+GROUP_SUBSCRIBED_TO_TOPIC; if the broker cannot know their subscriptions, the whole request gets NON_EMPTY_GROUP. DELETE
+on the group is needed, and READ on each topic.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ async def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDel
 async def _answered(
     ctx: RequestContext, refused: _Topics, unknown: _Topics, existing: _Topics, deleted: DeletedOffsets
 ) -> list[OffsetDeleteResponseTopic]:
-    """Return the rows of the answer: first those that do not exist or that the client may not see, as in Apache Kafka.
+    """Return the topics of the answer: first those that do not exist or that the client may not see, as in Apache
+    Kafka.
 
-    Where something does not exist, each topic has one entry.
+    If a topic or partition does not exist, the rows of each topic are in one entry.
     """
     topics: list[OffsetDeleteResponseTopic] = []
     known: dict[str, OffsetDeleteResponseTopic] = {}
@@ -82,7 +83,7 @@ async def _answered(
 def _rows(
     refused: _Topics, unknown: _Topics, existing: _Topics, deleted: DeletedOffsets
 ) -> list[tuple[str, list[int], ErrorCode]]:
-    """Return topics and partitions in the order in which they are answered, and their errors."""
+    """Return the topics, their partitions and errors, in the order of the answer."""
     rows = [(name, numbers, READ_TOPIC.error) for name, numbers in refused]
     rows += [(name, numbers, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for name, numbers in unknown]
     rows += [

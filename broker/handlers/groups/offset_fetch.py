@@ -1,10 +1,10 @@
 """OffsetFetch: v1-10 (KIP-88).
 
-Behaviour: the committed offsets of a group, for the named partitions or for all: null topics mean all, an empty list
-means none. A partition without an offset is -1; so are all of a group that does not exist. DESCRIBE on the group is
-needed, and on each named topic; a request for all returns the topics that the client may describe. v1: no null list; an
-error of the group is in every row. v2: null lists, and a field for such errors. v5: leader epochs. v7:
-`require_stable`. v8: many groups at once. v9: member id and epoch. v10: topics by their ids.
+Behaviour: returns the committed offsets of a group, for the named partitions or for all; null topics mean all, an empty
+list means none. A partition without an offset has -1, as have all partitions of a group that does not exist. DESCRIBE
+on the group is needed, and on each named topic; a request for all returns the topics that the client may describe. v1:
+no null list; an error of the group is in every row. v2: null lists, and a field for errors of the group. v5: leader
+epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. v10: topics by their ids.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ async def handle(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetc
 
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
-    """Build the response with the error everywhere its version has a place: v1's rows, the group, or each of many
-    groups.
+    """Return the answer with the error wherever its version has a place for it: in v1's rows, for the group, or for
+    each of many groups.
     """
     return OffsetFetchResponse(
         topics=[
@@ -72,7 +72,7 @@ async def _ask(ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_s
 
 
 async def _only_group(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
-    """Return the one group of earlier versions, as later ones name it."""
+    """Return the one group of a request before v8, in the form of later versions."""
     if request.topics is None:
         return OffsetFetchRequestGroup(request.group_id, topics=None)
     topics: list[OffsetFetchRequestTopics] = []
@@ -87,7 +87,7 @@ def _topic_of(topic: OffsetFetchRequestTopic) -> OffsetFetchRequestTopics:
 
 
 async def _earlier_form(ctx: RequestContext, group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
-    """Return the answer of one group as versions before 8 have it."""
+    """Return the answer for one group, in the form of versions before 8."""
     response = OffsetFetchResponse(error_code=group.error_code)
     for topic in group.topics:
         rows: list[OffsetFetchResponsePartition] = []

@@ -1,8 +1,7 @@
 """SyncGroup: v0-5.
 
-Behaviour: the leader brings the assignment; every member gets its part of it when it is written. READ on the group is
-needed.
-v3: static members (KIP-345). v5: protocol type and name are required and have to be the group's.
+Behaviour: the leader sends the assignment; every member gets its part once the assignment is written. READ on the group
+is needed. v3: static members (KIP-345). v5: protocol type and name are required and must be the group's.
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ _TIMES: Final = 2  # assignments of members that the group does not have are not
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> SyncGroupResponse | None:
-    """UNKNOWN_SERVER_ERROR, as for any assignment that does not fit into the group's record."""
+    """Return UNKNOWN_SERVER_ERROR for a frame that is too large, as for any assignment that does not fit into the
+    group's record.
+    """
     if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes, times=_TIMES):
         return None
     return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)

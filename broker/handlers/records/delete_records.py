@@ -1,10 +1,10 @@
 """DeleteRecords: v0-2 (KIP-107).
 
-Behaviour: the log start offset moves, durably before the answer, and with it every reader: share groups follow when
-they next read. Offset -1 means the high watermark; an offset below the log start changes nothing. The low watermark in
-the answer is the log start, -1 with an error: OFFSET_OUT_OF_RANGE beyond the high watermark, POLICY_VIOLATION for
-topics that are only compacted, INVALID_TOPIC_EXCEPTION for the coordinators' topics. If a partition is named twice, the
-last offset counts. The timeout is for replicas, of which there is none.
+Behaviour: moves the log start offset, durably before the answer; consumers and share groups follow with their next
+fetch. Offset -1 means the high watermark; an offset below the log start changes nothing. The low watermark in the
+answer is the log start offset, or -1 with an error. Errors: OFFSET_OUT_OF_RANGE beyond the high watermark,
+POLICY_VIOLATION for topics that are only compacted, INVALID_TOPIC_EXCEPTION for the coordinators' topics. If a
+partition is named twice, the last offset is used. The request's timeout is not needed, since there are no replicas.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_LOW_WATERMARK = -1
 
 
 async def handle(ctx: FolderContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    """Cut the logs."""
+    """Move the log start offsets."""
     topics: list[DeleteRecordsTopicResult] = []
     cuts: dict[PartitionLog, int] = {}
     rows: list[tuple[DeleteRecordsPartitionResult, PartitionLog]] = []
@@ -57,7 +57,7 @@ async def handle(ctx: FolderContext, request: DeleteRecordsRequest) -> DeleteRec
 
 
 def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:
-    """Return the same for every partition, as often as it is named, as Apache Kafka does."""
+    """Return the answer with the same error for every partition, as often as it is named, as Apache Kafka does."""
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
@@ -73,7 +73,8 @@ def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResp
 
 
 async def _offsets(ctx: FolderContext, request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
-    """Return the offsets by topic and partition; a partition has one offset, because it is answered once."""
+    """Return the offsets by topic and partition; for a partition named twice, the last one, since it is answered once.
+    """
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         wanted = offsets.setdefault(topic.name, {})

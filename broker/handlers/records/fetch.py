@@ -1,13 +1,12 @@
 """Fetch: v4-18 (KIP-227 sessions, KIP-74 limits, KIP-516 topic ids).
 
 Behaviour: long poll until min_bytes can be read or max_wait_ms is over; an error in a partition answers at once. The
-first batch of an answer is complete whatever the limits. read_committed reads up to the last stable offset.
-v7: sessions. v9: leader epochs. v11: rack. v12: last fetched epoch.
-v13: topic ids. v15: replica state instead of replica id. v16: where other brokers lead partitions, these with their
-addresses.
+first batch of an answer is complete, even beyond the limits. read_committed reads up to the last stable offset. v7:
+sessions. v9: leader epochs. v11: rack. v12: last fetched epoch. v13: topic ids. v15: replica state instead of replica
+id. v16: the addresses of other brokers that lead partitions.
 
-Here: rack, last fetched epoch, replica id and replica state are ignored: there is one broker, one epoch, no follower.
-A client that is over its quota gets an answer without records.
+Here: rack, last fetched epoch, replica id and replica state are ignored: there is one broker, one epoch, no follower. A
+client that is over its quota gets an answer without records.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _LEADERS_FROM: Final = 16
 
 
 async def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
-    """Read, or wait for something to read."""
+    """Read, or wait until there are records to read."""
     context = await opened(ctx, request)
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
@@ -80,8 +79,10 @@ async def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
 
 
 async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits) -> FetchRead:
-    """Read every partition once, a few small ones without a pause; read all again after threads have read from the
-    disk, even if the time to wait is over, unless enough is in memory.
+    """Read every partition; small reads are done without a pause.
+
+    If threads had to read from the disk, read all again afterwards, even if the time to wait is over, unless enough was
+    in memory.
     """
     services = ctx.services
     while True:
@@ -107,8 +108,8 @@ async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits:
 async def _waited(
     ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits, read: FetchRead
 ) -> FetchRead:
-    """Read again when there may be enough, or the time is up; continue to wait while a log still fetches the wanted
-    records.
+    """Read again when there may be enough bytes, or the time is up. Continue to wait while a log is still fetching the
+    wanted records.
     """
     now_ms = ctx.services.env.clock.now_ms
     deadline_ms = now_ms() + limits.max_wait_ms
@@ -130,7 +131,7 @@ async def _waited(
 
 
 async def _counted(ctx: RequestContext, waiting: WaitingFetch, read: FetchRead, limits: FetchLimits) -> None:
-    """Count the records that exist already, and end the wait if more came while many partitions were read."""
+    """Count the bytes that can be read already, and end the wait if more arrived while many partitions were read."""
     many = len(read.results) > PIECE or read.paused
     if many or limits.min_bytes > 1:
         for some in in_pieces([log for log in read.logs if log not in read.not_here]):
@@ -143,7 +144,7 @@ async def _counted(ctx: RequestContext, waiting: WaitingFetch, read: FetchRead, 
 async def _give_back(
     ctx: RequestContext, context: FetchContext, partitions: list[SessionPartition], read: FetchRead, session_id: int
 ) -> None:
-    """Free what was held of many partitions some at a time."""
+    """Release the memory held for many partitions, in parts."""
     await ctx.give_back(read.results)
     await ctx.give_back(partitions)
     if session_id == NO_SESSION:
@@ -172,7 +173,9 @@ Refusal = Callable[[SessionPartition], ErrorCode]
 
 
 async def opened(ctx: RequestContext, request: FetchRequest) -> FetchContext | ErrorCode:
-    """Return the fetch's context, by the request and its session; the last one counts of a partition named twice."""
+    """Return the fetch's context, from the request and its session, or the error. Of a partition named twice, the last
+    entry is used.
+    """
     sessions, by_id = ctx.services.fetch_sessions, ctx.api_version >= IDS_FROM
     session_id, epoch = request.session_id, request.session_epoch
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -215,7 +218,9 @@ def _add_requested(
 
 
 def refusal(ctx: RequestContext) -> Refusal | None:
-    """Return a function that refuses partitions that the client may not read; None if every client may read them."""
+    """Return a function that returns the error for a partition that the client may not read, or NONE; None if every
+    client may read all.
+    """
     if ctx.services.authorizer is None:
         return None
     metadata = ctx.services.metadata
@@ -233,7 +238,7 @@ def refusal(ctx: RequestContext) -> Refusal | None:
 
 
 async def name_leaders(ctx: RequestContext, response: FetchResponse) -> None:
-    """Name the leaders of partitions that others lead (KIP-951)."""
+    """Add the leaders of partitions that other brokers lead (KIP-951)."""
     metadata = ctx.services.metadata
     for topic in response.responses:
         image = metadata.topic_by_id(topic.topic_id)
@@ -249,7 +254,9 @@ async def name_leaders(ctx: RequestContext, response: FetchResponse) -> None:
 def add_by_topic(
     topics: list[FetchableTopicResponse], partitions: Iterable[tuple[SessionPartition, PartitionData]]
 ) -> None:
-    """Add rows to an answer, neighbours of one topic together; the order stays, since it is the order of reading."""
+    """Add rows to an answer, with adjacent ones of a topic in one entry. Their order is kept, since it is the order of
+    reading.
+    """
     last: str | bytes | None = None
     if topics:
         last = topics[-1].topic or topics[-1].topic_id

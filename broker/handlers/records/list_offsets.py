@@ -1,10 +1,9 @@
 """ListOffsets: v1-11.
 
-Behaviour: -1 latest (the last stable offset for read_committed), -2 earliest, from 0 on the first record at or after
-that time; no such record is offset -1 without an error. A partition named twice is INVALID_REQUEST. v4: leader epochs.
-v7: -3 record with the largest timestamp, also below the log start as long as its segment exists. v8: -4 earliest local.
-v9: -5 latest tiered.
-v10: timeout (not needed). v11: -6 earliest pending upload.
+Behaviour: timestamp -1 is the latest offset (the last stable offset for read_committed), -2 the earliest; from 0 on, it
+is the first record at or after that time, or offset -1 without an error if there is none. A partition named twice gets
+INVALID_REQUEST. v4: leader epochs. v7: -3 record with the largest timestamp, also below the log start as long as its
+segment exists. v8: -4 earliest local. v9: -5 latest tiered. v10: timeout (not needed). v11: -6 earliest pending upload.
 
 Here: there is no tiered storage: -4 is the log start, -5 and -6 find nothing.
 """
@@ -53,13 +52,13 @@ _FIRST_VERSION = {
 _NEVER = 2**15  # beyond every version
 
 _LOOKED_INTO: Final = elements_of(AT_ONCE)
-"""Elements that a partition counts whose records have to be read: its batch may be large."""
+"""The number of elements that a partition counts as if its records have to be read, since its batch may be large."""
 
 _Partition = tuple[str, int]
 
 
 async def handle(ctx: FolderContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Rows[ListOffsetsResponse]:
-    """Look every partition's offset up. Topics that the client may see come first."""
+    """Return the offset of every partition. Topics that the client may see come first."""
     twice = await _named_twice(ctx, request.topics)
     committed = request.isolation_level == _READ_COMMITTED
     rows = Rows(ctx, ListOffsetsResponse(), "topics")
@@ -112,7 +111,7 @@ async def _named_twice(ctx: FolderContext, topics: Sequence[ListOffsetsTopic]) -
 
 
 def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
-    """Return the answer when the request could not be handled."""
+    """Return the answer with the same error for every partition."""
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(topic.name, [_error(part.partition_index, error) for part in topic.partitions])
@@ -124,7 +123,7 @@ def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse
 def _log(
     ctx: FolderContext, topic: str, part: ListOffsetsPartition, twice: set[_Partition]
 ) -> PartitionLog | ErrorCode:
-    """Return the log to look into, or why there is none."""
+    """Return the log to look into, or the error if there is none."""
     if (topic, part.partition_index) in twice:
         return ErrorCode.INVALID_REQUEST
     if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, _NEVER):
@@ -133,7 +132,7 @@ def _log(
 
 
 def _named(log: PartitionLog, timestamp: int, upto: int) -> Found | None:
-    """Return the offset that a negative timestamp means."""
+    """Return the offset that a negative timestamp stands for."""
     if timestamp == LATEST:
         return Found(-1, upto)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
@@ -142,7 +141,7 @@ def _named(log: PartitionLog, timestamp: int, upto: int) -> Found | None:
 
 
 async def _sought(ctx: FolderContext, log: PartitionLog, timestamp: int, upto: int) -> Found | None:
-    """Return the record at that time. Records from `upto` on do not count."""
+    """Return the first record at or after that time, below `upto` (exclusive); None if there is none."""
     if timestamp == MAX_TIMESTAMP:
         found = await log.seek_max_timestamp(ctx.breathe)
     else:

@@ -1,9 +1,9 @@
 """OffsetForLeaderEpoch: v2-4 (KIP-320).
 
-Behaviour: the end offset of the newest epoch not above the requested one; epoch and offset -1 without one. v3: replica
-id, ignored.
+Behaviour: returns the latest epoch that is not above the requested one, and its end offset; both are -1 if there is
+none. v3: replica id, ignored.
 
-Here: one broker has one epoch, so that is the log's end or nothing.
+Here: a single broker has only one epoch, so the offset is the log's end or -1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOG_ELEMENTS: Final = 3  # that take as long as a partition: 20 µs where its l
 async def handle(
     ctx: FolderContext, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse | Rows[OffsetForLeaderEpochResponse]:
-    """Look every partition's epoch up; the topics that the client may see come first."""
+    """Return the epoch and end offset of every partition. Topics that the client may see come first."""
     rows = Rows(ctx, OffsetForLeaderEpochResponse(), "topics")
     hidden: list[OffsetForLeaderTopicResult] = []
     sees_all = ctx.sees(CLUSTER_ACTION)
@@ -59,7 +59,7 @@ async def handle(
 
 
 def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:
-    """Return the answer when the request could not be handled."""
+    """Return the answer with the same error for every partition."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

@@ -1,12 +1,12 @@
-"""Produce: v3-13; v0-2 are advertised and not served (KAFKA-18659).
+"""Produce: v3-13; v0-2 are advertised but not served (KAFKA-18659).
 
 Behaviour: each partition carries exactly one batch, checked and appended unchanged; an error concerns its partition
-alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
-there an error closes the connection. Does not hold later requests of the connection back. Transactional batches must
-belong to their producer's transaction; the connection waits until this is verified. v7: zstd. v8: error messages, and
-the faulty records. v10: the leaders of partitions that other brokers lead. v11: TRANSACTION_ABORTABLE instead of
-INVALID_TXN_STATE. v12: transactional batches add their partition to the transaction (KIP-890). v13: topic ids instead
-of names.
+alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured). acks 0 is not
+answered, and an error closes the connection. Later requests of the connection need not wait for the answer.
+Transactional batches must belong to their producer's transaction; later requests wait until this is verified. v7: zstd.
+v8: error messages, and the faulty records. v10: the leaders of partitions that other brokers lead. v11:
+TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches add their partition to the transaction
+(KIP-890). v13: topic ids instead of names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["failed", "handle"]
 
 
 async def handle(ctx: FolderContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
-    """Append every batch of the request; the answer comes when they are durable."""
+    """Append every batch of the request. The answer comes when they are durable; None with acks=0."""
     topics, acks = request.topic_data, request.acks  # held: a long request is given back while its batches are awaited
     refusals: Mapping[tuple[str, int], ErrorCode] = {}
     if _has_transactional(topics):
@@ -92,9 +92,10 @@ def _has_transactional(topics: Sequence[TopicProduceData]) -> bool:
 
 
 def _admit(ctx: FolderContext, request: ProduceRequest) -> Pending[ProduceRefusals] | ErrorCode:
-    """Return the transactional batches that may not be appended; the connection waits while a coordinator is asked.
+    """Return the errors of transactional batches that may not be appended. The connection's later requests wait while a
+    coordinator is asked.
 
-    Raises CloseConnection where it has to be asked, and no response is due.
+    Raise CloseConnection if it has to be asked although acks is 0.
     """
     from shareq.broker.transactions.produce import admit_batches  # only transactions need these rules
 

@@ -2,7 +2,8 @@
 
 A producer's requests to a partition repeat everything in front of the records: client id, acks, timeout, topic,
 partition. Those bytes are compared instead of parsed, and the answer is a template with the offsets filled in. Any
-other request, and every error, takes the ordinary path through the codecs; a test sends the same requests along both.
+other request, and every error, takes the ordinary path through the codecs; a test sends the same requests on both
+paths.
 
     frame    key, version, correlation id | head: the rest up to the records | length, records | no tags
     answer   size, correlation id | middle | base offset, log append time, log start offset | end
@@ -52,7 +53,7 @@ _int32: Final = _THROTTLE.unpack_from
 
 
 class ProduceFastPath:
-    """The knowledge gained from the Produce requests of one version and connection. Belongs to a `BoundRoute`."""
+    """The templates learned from the Produce requests of one version on one connection. Belongs to a `BoundRoute`."""
 
     __slots__ = (
         "_authorizer",
@@ -80,7 +81,9 @@ class ProduceFastPath:
         self._generation = 0  # of the access control lists that what is known was learned under
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
-        """Append the frame's batch if the request is like an earlier one. None: no answer (acks=0)."""
+        """Append the frame's batch if the request is like an earlier one. Return the answer, None with acks=0, or
+        FALL_BACK if the ordinary path must handle it.
+        """
         if self._authorizer is not None and self._authorizer.generation != self._generation:
             self._known.clear()
             return FALL_BACK
@@ -119,13 +122,13 @@ class ProduceFastPath:
         return slot
 
     def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
-        """Write the client's wait into an answer that `handle` returned."""
+        """Write the throttle time into an answer that `handle` returned."""
         frame = bytearray(slot.frame or b"")
         _THROTTLE.pack_into(frame, _throttle_at(frame, self._bound.route.version), throttle_ms)
         slot.frame = frame
 
     def learn(self, frame: bytes, request: ProduceRequest) -> None:
-        """Remember a request that went the ordinary way, if it has one batch and is written without detours."""
+        """Remember a request that was handled on the ordinary path, if it has one batch and the usual encoding."""
         if self._learned >= MOST_LEARNED or len(request.topic_data) != 1:
             return
         topic = request.topic_data[0]
@@ -148,7 +151,9 @@ class ProduceFastPath:
 
 
 class _Template:
-    """A request but for its batch, and how to answer it. `example` is the answer's frame with `_MARK` in it."""
+    """A request without its batch, and its answer. `example` is the answer's frame with `_MARK` in place of the
+    offsets.
+    """
 
     __slots__ = (
         "_end",
@@ -179,20 +184,22 @@ class _Template:
         self._pack = Struct(f">ii{len(middle)}s{offsets}{len(self._end)}s").pack
 
     def continues_open_transaction(self, records: bytes | memoryview) -> bool:
-        """Return True if the batch belongs to a transaction open in the log: no coordinator is asked then."""
+        """Return True if the batch belongs to a transaction that is open in the log, so that no coordinator need be
+        asked.
+        """
         if not self._transactional or len(records) < HEADER_SIZE:
             return False
         producer_id, epoch, _ = producer_of(records)
         return self.log.producers.is_open(producer_id, epoch)
 
     def bytes_around(self, records_size: int) -> int:
-        """Return the number of bytes behind the head that are not records."""
+        """Return the number of bytes behind the head that are not part of the records."""
         if not self._flexible:
             return 4
         return len(_NO_TAGS) + ((records_size + 1).bit_length() + 6) // 7
 
     def records_at(self, frame: bytes, at: int) -> bytes | memoryview:
-        """Return the records whose length is at `at`, if nothing else follows; otherwise none."""
+        """Return the records whose length field is at `at`; empty bytes if more follows than the request's end."""
         if len(frame) < at + HEADER_SIZE:
             return b""
         if self._flexible:
@@ -217,7 +224,7 @@ class _Template:
         return frame[at:end] if size < _SMALL else memoryview(frame)[at:end]
 
     def answer(self, correlation_id: int, appended: AppendInfo) -> bytes:
-        """Return the answer's whole frame."""
+        """Return the whole frame of the answer."""
         base_offset, _, append_time, log_start, _ = appended
         if self._has_log_start:
             return self._pack(self._size, correlation_id, self._middle, base_offset, append_time, log_start, self._end)
@@ -225,7 +232,9 @@ class _Template:
 
 
 class _Slot(AnswerSlot):
-    """The place of an answer that is written, and leaves once the batch is durable."""
+    """The place of an answer in the connection's order. The answer is already written, and is sent once the batch is
+    durable.
+    """
 
     __slots__ = ("_bound", "_known")
 
@@ -240,7 +249,7 @@ class _Slot(AnswerSlot):
         self._known = known
 
     def on_durable(self, error: ErrorCode) -> None:
-        """Fill in the answer: the batch counts, or was lost."""
+        """Release the answer, now that the batch is durable, or replace it by the error."""
         if error:
             self.frame = self._refusal(error)
         self.filled = True
@@ -259,12 +268,12 @@ class _Slot(AnswerSlot):
 
 
 def _throttle_at(answer: Buffer, version: int) -> int:
-    """Return the position of the throttle time in an answer's frame: its end, less the response's tags."""
+    """Return the position of the throttle time in an answer's frame, counted from its end."""
     return len(answer) - _THROTTLE.size - (version >= _FLEXIBLE_FROM)
 
 
 def _learned(route: Route, ctx: FolderContext, request: ProduceRequest, topic: TopicProduceData) -> _Template | None:
-    """Build the template of a request to one partition; None if such requests must always take the ordinary path."""
+    """Return the template of a request to one partition; None if such requests must always take the ordinary path."""
     name_or_id = topic.topic_id if route.version >= PRODUCE_IDS_FROM else topic.name
     log = ctx.ground.lookup.log(name_or_id, topic.partition_data[0].index)
     if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not ctx.may(WRITE_TOPIC, log.topic):
@@ -285,8 +294,8 @@ def _response(log: PartitionLog, version: int, part: PartitionProduceResponse) -
 
 
 def _length(frame: bytes, at: int) -> tuple[int, int]:
-    """Return the unsigned varint at `at` and the position after it; longer than 28 bits gives a length that fits
-    nothing.
+    """Return the unsigned varint at `at` and the position after it. A varint of more than 28 bits gives a length that
+    is always too large.
     """
     size = shift = 0
     while shift < 28:

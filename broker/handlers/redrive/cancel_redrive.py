@@ -1,7 +1,8 @@
 """CancelRedrive: v0 (shareq's own, ADR 11).
 
-Behaviour: ends a redrive after the records that are being sent, and answers when that is durable; a finished redrive
-stays as it is. The client that began it may; others need ALTER on the cluster. RESOURCE_NOT_FOUND.
+Behaviour: ends a redrive once the records being sent are written, and answers when this is durable; a finished redrive
+stays as it is. The client that started the redrive may cancel it; others need ALTER on the cluster. Unknown names get
+RESOURCE_NOT_FOUND.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DescribeRedrives: v0 (shareq's own, ADR 11).
 
-Behaviour: the progress of redrives that run, or are finished and have not expired: by name, of one queue, or all,
-running ones first; at most 100. DESCRIBE on the queue is needed; without it a redrive is RESOURCE_NOT_FOUND, and not
-among all.
+Behaviour: returns the progress of redrives that run, or are finished and have not expired: by name, of one queue, or
+all; running ones first, at most 100. DESCRIBE on the queue is needed. Without it, a redrive gets RESOURCE_NOT_FOUND if
+it is named, and is otherwise left out.
 """
 
 from __future__ import annotations

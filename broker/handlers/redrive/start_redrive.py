@@ -1,9 +1,9 @@
 """StartRedrive: v0 (shareq's own, ADR 11).
 
-Behaviour: begins to send dead letters back in the background, and answers when that would survive a crash. READ on the
+Behaviour: begins to send dead letters back in the background, and answers when the redrive is durable. READ on the
 queue is needed, and WRITE on the topic: on the filter's topic now, on each letter's topic when it is sent back; with
-target 1 READ on the group instead. A name can be used once (DUPLICATE_RESOURCE). The redrive's group counts for the
-client's user (GROUP_MAX_SIZE_REACHED).
+target 1 READ on the group instead. A name can be used once (DUPLICATE_RESOURCE). The redrive's group counts towards the
+groups that the client's user may create (GROUP_MAX_SIZE_REACHED).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """AlterShareGroupOffsets: v0 (KIP-932).
 
-Behaviour: gives share partitions of a group without members new start offsets, regardless of the log's content (-1:
-where the group's share.auto.offset.reset says); acquired and acknowledged states are forgotten. A group that does not
+Behaviour: gives share partitions of a group without members new start offsets, which need not be in the log; -1 means
+the offset that the group's share.auto.offset.reset gives. The states of records are forgotten. A group that does not
 exist is created. READ on the group is needed, and on each topic. NON_EMPTY_GROUP, INVALID_GROUP_ID and
-GROUP_ID_NOT_FOUND (another kind of group) concern the whole request; UNKNOWN_TOPIC_OR_PARTITION one partition.
+GROUP_ID_NOT_FOUND (for another kind of group) are returned for the whole request, UNKNOWN_TOPIC_OR_PARTITION for one
+partition.
 """
 
 from __future__ import annotations

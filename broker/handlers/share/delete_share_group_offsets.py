@@ -1,8 +1,9 @@
 """DeleteShareGroupOffsets: v0 (KIP-932).
 
-Behaviour: a group without members forgets whole topics; the next member finds them as if for the first time.
-NON_EMPTY_GROUP, INVALID_GROUP_ID and GROUP_ID_NOT_FOUND concern the whole request. A topic that does not exist, or that
-is unknown to the group, is UNKNOWN_TOPIC_OR_PARTITION; a group without any topic leaves them out.
+Behaviour: deletes a group's state of whole topics, if the group has no members; the next member starts as if the group
+had never read them. NON_EMPTY_GROUP, INVALID_GROUP_ID and GROUP_ID_NOT_FOUND are returned for the whole request. A
+topic that does not exist, or of which the group has no state, gets UNKNOWN_TOPIC_OR_PARTITION; if the group has no
+state at all, the answer has no topics.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """DeleteShareGroupState: v0 (KIP-932).
 
-Behaviour: removes the state of each share partition; there need not be one. A leader of this broker gives it up.
+Behaviour: removes the state of each share partition; a missing state is no error. If this broker has the share
+partition in memory, it drops it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """DescribeShareGroupOffsets: v0-1 (KIP-932).
 
-Behaviour: persisted start offsets, which lag behind the members' work by one write. Null topics mean all that the group
-has state of. DESCRIBE on the group is needed, and on each topic; of all topics, those are shown that may be described.
-Neither the group nor the topic need exist: unknown values are -1, without an error. v1: lag, the number of unfinished
-records from the start offset to the high watermark (KIP-1226).
+Behaviour: returns persisted start offsets, which lag one state write behind the members' acknowledgements. Null topics
+mean all of which the group has state. DESCRIBE is needed on the group and on each topic; for null topics, those that
+the client may not describe are left out. Neither the group nor the topic need exist: unknown values are -1, without an
+error. v1: lag, the number of unfinished records from the start offset to the high watermark (KIP-1226).
 
-Here: where it cannot be known which topics the group has state of, the group is refused with NOT_COORDINATOR.
+Here: if the broker cannot know of which topics the group has state, the group gets NOT_COORDINATOR.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ Named = Mapping[str, Sequence[int]]
 
 
 class _Group:
-    """A requested group. Either the `known` topics with a state are still to be found, or the topics are `named`."""
+    """A requested group. Its topics are either `named` in the request, or all of which it has state, which `known` will
+    have.
+    """
 
     __slots__ = ("answer", "asked", "known", "named")
 
@@ -85,7 +87,7 @@ async def _begin(ctx: RequestContext, request: DescribeShareGroupOffsetsRequestG
 
 
 async def _ask(ctx: RequestContext, group: _Group) -> None:
-    """Ask for the topics that the client may describe, and have the others, if they were named, answered."""
+    """Ask for the offsets of the topics that the client may describe; add errors for the others, if they were named."""
     group_id, named = group.answer.group_id, group.named
     if group.known is not None:
         known = await group.known

@@ -1,8 +1,8 @@
 """InitializeShareGroupState: v0 (KIP-932).
 
-Behaviour: gives each share partition a new state and wipes what it had; a smaller state epoch than known is fenced.
-A leader of this broker that has the old state in memory gives it up.
-Sent by the group coordinator; needs CLUSTER_ACTION where access is controlled.
+Behaviour: gives each share partition a new state in place of the old one; a state epoch below the known one is fenced.
+If this broker has the old state in memory, it drops it. Sent by the group coordinator; needs CLUSTER_ACTION where
+access is controlled.
 """
 
 from __future__ import annotations

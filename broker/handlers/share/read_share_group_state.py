@@ -1,7 +1,8 @@
 """ReadShareGroupState: v0 (KIP-932).
 
-Behaviour: the whole state of each share partition, for its new leader; stores a newer leader epoch. This broker's
-leader of an older epoch ends with that; Apache Kafka's hands out records until a write of it is refused.
+Behaviour: returns the whole state of each share partition, for its new leader, and stores a newer leader epoch. A
+leader with an older epoch on this broker then stops handing out records; in Apache Kafka it stops when one of its
+writes is refused.
 """
 
 from __future__ import annotations

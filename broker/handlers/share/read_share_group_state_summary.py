@@ -1,8 +1,7 @@
 """ReadShareGroupStateSummary: v0-1 (KIP-932, KIP-1226).
 
-Behaviour: epochs and start offset for administration; -1 for a share partition without a state, and while the start
-offset is only resolved. Fences no leader.
-v1: DeliveryCompleteCount.
+Behaviour: returns epochs and start offset for administration. The start offset is -1 without a state, or until it has
+been persisted. Fences no leader. v1: DeliveryCompleteCount.
 """
 
 from __future__ import annotations

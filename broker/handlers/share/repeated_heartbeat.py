@@ -1,8 +1,8 @@
-"""The short way for a ShareGroupHeartbeat that repeats an earlier one of its connection, byte for byte.
+"""The short path for a ShareGroupHeartbeat that repeats an earlier one of its connection, byte for byte.
 
-Nearly all of them do: the member is alive, and nothing is new for it. Frames are compared instead of parsed, and the
-coordinator only reports if anything has changed. Every other request, and every error, takes the ordinary way; a test
-sends the same requests both ways.
+Nearly all heartbeats do: the member is alive, and there is no news for it. Frames are compared instead of parsed, and
+the coordinator is only asked if anything has changed. Every other request, and every error, takes the ordinary path; a
+test sends the same requests on both paths.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _BODY_AT: Final = 8  # behind key, version and correlation id
 
 
 class _Known:
-    """A heartbeat, and its answer's frame with the interval it names. `last` is looked up with the first repeat."""
+    """A heartbeat, and the frame of its answer, with the interval in it. `last` is set when the heartbeat is first
+    repeated.
+    """
 
     __slots__ = ("answer", "interval_ms", "last", "request")
 
@@ -48,7 +50,9 @@ class RepeatedHeartbeat:
         self._known: dict[bytes, _Known] = {}  # by their bytes behind the correlation id
 
     def handle(self, frame: bytes, correlation_id: int) -> Buffer | FallBack:
-        """Answer the heartbeat if it repeats one, and nothing has changed for its member."""
+        """Answer the heartbeat if it repeats a known one and nothing has changed for its member; otherwise return
+        FALL_BACK.
+        """
         known = self._known.get(frame[_BODY_AT:])
         if known is None or not self._metadata.share_groups_enabled:
             return FALL_BACK
@@ -73,7 +77,7 @@ class RepeatedHeartbeat:
         return answer
 
     def learn(self, frame: bytes, request: ShareGroupHeartbeatRequest) -> None:
-        """Remember a heartbeat that went the ordinary way, if it only says that its member is alive."""
+        """Remember a heartbeat that was handled on the ordinary path, if it only shows that its member is alive."""
         if request.member_epoch <= JOIN_EPOCH or request.subscribed_topic_names is not None or request.rack_id:
             return
         if len(frame) > MOST_BYTES or self._metadata.hearing is not None:

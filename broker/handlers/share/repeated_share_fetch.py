@@ -1,9 +1,9 @@
-"""The short way for a ShareFetch that is like the one before on its connection, and can only wait.
+"""The short path for a ShareFetch that is like the previous one on its connection, and can only wait.
 
-A member without work repeats its request; only the correlation id and the session's epoch differ. Such frames are
-compared instead of parsed. If all partitions of the session are quiet, the request is parked at once, and nearly always
-answered by a frame made in advance. Every other request takes the ordinary way; a test sends the same requests both
-ways.
+A member that gets no records repeats its request; only the correlation id and the session's epoch differ. Such frames
+are compared instead of parsed. If all partitions of the session are quiet, the request is parked at once, and nearly
+always answered by a frame made in advance. Every other request takes the ordinary path; a test sends the same requests
+on both paths.
 
 frame key, version, correlation id | head: the rest up to the epoch | epoch | tail: limits, no topics, no tags
 """
@@ -34,7 +34,8 @@ _MODES: Final = {mode.value: mode for mode in AcquireMode}
 
 
 class RepeatedShareFetch:
-    """The last such request of one version and connection. Belongs to a `BoundRoute`."""
+    """The last ShareFetch of one version on one connection that only continues its session. Belongs to a `BoundRoute`.
+    """
 
     __slots__ = (
         "_bound",
@@ -68,7 +69,9 @@ class RepeatedShareFetch:
         self._correlation_id = 0
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack:
-        """Park the request if it is like the one before, and there is nothing for it."""
+        """Let the request wait if it is like the previous one and all its partitions are quiet; otherwise return
+        FALL_BACK.
+        """
         params, tail_at = self._params, self._tail_at
         if params is None or frame[tail_at:] != self._tail or frame[_BODY_AT : tail_at - _EPOCH_BYTES] != self._head:
             return FALL_BACK
@@ -87,7 +90,9 @@ class RepeatedShareFetch:
         return slot
 
     def learn(self, frame: bytes, request: ShareFetchRequest) -> None:
-        """Remember a request that took the ordinary way, if it only continues to fetch its session's partitions."""
+        """Remember a request that was handled on the ordinary path, if it only continues to fetch its session's
+        partitions.
+        """
         services, size = self._context.services, _TAIL_BYTES.get(self._bound.route.version)
         if request.topics or request.forgotten_topics_data or request.is_renew_ack or request.unknown_tags:
             return

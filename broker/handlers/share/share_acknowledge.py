@@ -1,8 +1,8 @@
 """ShareAcknowledge: v1-2 (KIP-932, KIP-1222).
 
-Behaviour: epoch -1 closes the session after acknowledging; epoch 0 is refused, only ShareFetch opens a session. A
-partition's error never fails the request. Answers when the state is durable.
-v2: renew acknowledgements (type 4, announced by IsRenewAck); AcquisitionLockTimeoutMs in the response.
+Behaviour: epoch -1 closes the session after acknowledging; epoch 0 is refused, since only ShareFetch opens a session. A
+partition's error never fails the request. Answers when the state is durable. v2: renew acknowledgements (type 4,
+announced by IsRenewAck); AcquisitionLockTimeoutMs in the response.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """ShareFetch: v1-2 (KIP-932, KIP-1206, KIP-1222).
 
 Behaviour: opens (epoch 0), uses or ends (-1) the member's share session; applies the request's acknowledgements, and
-fetches from the session's partitions at the same time; answers when both are done. Errors of fetching and of
-acknowledging are apart, for each partition. Records are never null. The answer that opens a session lists every
-partition looked at; later ones omit partitions without changes; the last one contains acknowledgements alone. v2:
+fetches from the session's partitions at the same time; answers when both are done. Each partition has separate errors
+for fetching and for acknowledging. Records are never null. The answer that opens a session lists every partition looked
+at; later ones omit partitions without changes; the last one has only the results of acknowledgements. v2:
 ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 
 Here: a session has at most 10,000 partitions, otherwise INVALID_REQUEST; for a large session each request looks at the
-next 200, and at others with new records. The most sessions are shared out among users, 100 on a connection.
+next 200, and at others with new records. The limit of sessions is divided among users, with at most 100 on a
+connection.
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ def _selected(
     fetched: list[FetchedPartition],
     refuse: Refusal | None,
 ) -> list[FetchedPartition] | ErrorCode:
-    """Return the fetched partitions for the response, without those that may no longer be read."""
+    """Return the fetched partitions for the response, without records that the client may no longer read, or an error
+    for the whole request.
+    """
     if refuse is not None:
         member_id = context.session.member_id
         fetched = [without_refused(ctx, group_id, member_id, each, refuse) for each in fetched]
@@ -116,9 +119,10 @@ _MODES: Final = {mode.value: mode for mode in AcquireMode}
 
 
 def _mode(request: ShareFetchRequest, wanted: Sequence[WantedPartition]) -> AcquireMode | None:
-    """Return how records are acquired; None if the number is no mode, and there are partitions to fetch.
+    """Return the request's acquire mode; None if it is unknown, and there are partitions to fetch.
 
-    As in Apache Kafka, this is checked late: the session's epoch and the acknowledgements have been applied by then.
+    As in Apache Kafka, this is checked late, after the session's epoch has advanced and the acknowledgements have been
+    applied.
     """
     mode = _MODES.get(request.share_acquire_mode)
     if mode is None and all(each.topic is None for each in wanted):
@@ -149,7 +153,7 @@ def _session(
 
 
 async def _delay(ctx: RequestContext, delay_ms: int) -> None:
-    """Wait for `delay_ms`, but no longer than the client is connected."""
+    """Wait for `delay_ms`. If the connection closes before, the wait never ends."""
     if delay_ms > 0:
         over: Pending[None] = Pending()
         clock = ctx.services.env.clock
@@ -159,11 +163,11 @@ async def _delay(ctx: RequestContext, delay_ms: int) -> None:
 
 
 _ELEMENTS: Final = 4
-"""The elements that loading a share partition counts as: 25 µs."""
+"""The number of elements that the loading of a share partition counts as: it takes 25 µs."""
 
 
 async def load(ctx: RequestContext, group_id: str, context: ShareFetchContext) -> bool:
-    """Load the share partitions of the session, before they are fetched from; return whether any was loaded."""
+    """Begin to load the session's share partitions that are not in memory. Return True if there were any."""
     partitions = ctx.services.share.partitions
     known = partitions.of_group(group_id)
     if len(partitions.of_session(context.session)) == len(context.session.partitions):
@@ -188,10 +192,11 @@ def search(
     *,
     context: ShareFetchContext,
 ) -> Pending[list[FetchedPartition]]:
-    """Begin a search for records in the wanted partitions; it ends when the connection does.
+    """Begin a search for records in the wanted partitions. It is cancelled when the connection closes.
 
-    `acked`: the acknowledgements of the request, if any. Where some partitions of a large session cannot be fetched,
-    the requests that it takes until each has named its error share the time to wait.
+    `acked` is the outcome of the request's acknowledgements, if it has any. If some partitions of a large session
+    cannot be fetched, the wait is divided by the number of requests that look at all of them, so that their errors are
+    returned in time.
     """
     group_id = request.group_id or ""
     rounds, max_wait_ms = context.rounds, request.max_wait_ms
@@ -222,9 +227,10 @@ def search(
 async def acknowledged(
     ctx: RequestContext, group_id: str, acked: Pending[AckResults], fetched: list[FetchedPartition]
 ) -> tuple[AckResults, list[FetchedPartition]]:
-    """Return the outcome of the acknowledgements when they are written, and the records fetched beside them, without
-    those that the member no longer holds: their share partition was dropped meanwhile, and another leader may have
-    given them to others.
+    """Wait until the acknowledgements are written; return their results, and the fetched partitions.
+
+    A partition whose leader was dropped meanwhile gets NOT_LEADER_OR_FOLLOWER instead of its records, since another
+    leader may have given them to other members.
     """
     if acked.done:
         return await acked, fetched
@@ -242,7 +248,7 @@ async def acknowledged(
 def _holders(
     ctx: RequestContext, group_id: str, fetched: Sequence[FetchedPartition]
 ) -> list[SharePartitionLeader | None]:
-    """Return the leaders in memory of the share partitions from which records were acquired, None for the others."""
+    """Return, for each fetched partition with acquired records, its leader in memory; None for the others."""
     partitions = ctx.services.share.partitions
     return [
         partitions.get(SharePartitionKey(group_id, each.topic_id, each.partition)) if each.acquired else None

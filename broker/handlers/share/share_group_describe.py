@@ -1,7 +1,8 @@
 """ShareGroupDescribe: v1 (KIP-932).
 
-Behaviour: state, epochs and members of each requested group; a group of another kind, or none, is GROUP_ID_NOT_FOUND.
-DESCRIBE on the group is needed, and on every topic that is assigned in it: else nothing is returned of the group.
+Behaviour: returns state, epochs and members of each requested group. A group that does not exist, or is of another
+kind, gets GROUP_ID_NOT_FOUND. DESCRIBE is needed on the group and on every topic assigned in it; otherwise nothing of
+the group is returned.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """ShareGroupHeartbeat: v1 (KIP-932).
 
-Behaviour: joins (epoch 0), keeps alive, changes the subscription, leaves (epoch -1). A joining member gets its
-partitions in the first answer. The member id comes from the client. READ on the group is needed, and DESCRIBE on every
-topic subscribed to.
+Behaviour: the member joins (epoch 0), stays alive, changes its subscription, or leaves (epoch -1). A joining member
+gets its partitions in the first answer. The member id comes from the client. READ on the group is needed, and DESCRIBE
+on every topic subscribed to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ FAST_PATH = RepeatedHeartbeat
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ShareGroupHeartbeatResponse | None:
-    """UNKNOWN_SERVER_ERROR, as for any subscription that does not fit into a record."""
+    """Return UNKNOWN_SERVER_ERROR for a frame that is too large, as for any subscription that does not fit into a
+    record.
+    """
     if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes):
         return None
     return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")

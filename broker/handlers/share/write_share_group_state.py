@@ -1,6 +1,6 @@
 """WriteShareGroupState: v0-1 (KIP-932, KIP-1226).
 
-Behaviour: stores the outcomes of records; smaller leader or state epochs than the known ones are fenced. v1:
+Behaviour: stores the states of records; leader or state epochs below the known ones are fenced. v1:
 DeliveryCompleteCount.
 """
 

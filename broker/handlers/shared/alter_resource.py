@@ -1,4 +1,4 @@
-"""Changing config resources for a client: the way that both RPCs for it share."""
+"""Changes of config resources by a client: the common part of both RPCs for them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from shareq.protocol.generated import alter_configs, incremental_alter_configs
 R = TypeVar("R", alter_configs.AlterConfigsResource, incremental_alter_configs.AlterConfigsResource)
 
 REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-"""The error that every row gets of a resource that a request names twice."""
+"""The error in every row of a resource that a request names twice."""
 
 
 CHANGED_TOGETHER: Final = 1_000
-"""So many properties are looked at and changed in one commit."""
+"""The most properties checked and changed in one commit."""
 
 MOST_PROPERTIES: Final = 1_000
-"""That a request may change of one resource: a few hundred exist."""
+"""The most properties that a request may change of one resource. There are a few hundred in all."""
 
 RESOURCE_PROPERTIES: Final = 10
-"""The number that a resource counts beside its own properties: all of them are checked together, and committed."""
+"""The number of properties that a resource counts as, in addition to its own, for checking them together and for the
+commit.
+"""
 
 
 TOO_MANY: Final = ApiError(ErrorCode.INVALID_REQUEST, f"No resource has more than {MOST_PROPERTIES} properties.")
@@ -42,10 +44,10 @@ async def altered(
     *,
     validate_only: bool,
 ) -> list[ApiError]:
-    """Change the resources, each completely or not at all; return the error of each, or NO_ERROR, in their order.
+    """Change the resources, each completely or not at all; return for each its error or NO_ERROR, in order.
 
-    Some are stored together in one commit. A broker's properties are stored before the next resource is looked at,
-    whose bounds they may be.
+    Several resources are stored in one commit. A broker's properties are stored before the next resource is checked,
+    since they may be its bounds.
     """
     times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     admin = ConfigAdmin(ctx.services.configs, ctx.services.metadata)
@@ -83,7 +85,7 @@ async def _store(admin: ConfigAdmin, planned: dict[int, Planned], errors: list[A
 def _plan(
     ctx: RequestContext, admin: ConfigAdmin, resource: R, alterations_of: Callable[[R], list[Alteration]]
 ) -> Planned | ApiError:
-    """Check the client's rights and the changes of one resource."""
+    """Check the client's rights and the changes of one resource; return the planned changes, or the error."""
     if len(resource.configs) > MOST_PROPERTIES:
         return TOO_MANY
     kind, name = resource.resource_type, resource.resource_name

@@ -22,7 +22,7 @@ class DescribedGroup(Protocol):
 
 
 def on_topic(ctx: RequestContext, name: str) -> int:
-    """Return the operations allowed on a topic, existing or not."""
+    """Return the operations allowed on a topic, which need not exist."""
     return _bits(ctx, ResourceKind.TOPIC, name)
 
 
@@ -39,7 +39,7 @@ def fill_in_group_operations(ctx: RequestContext, groups: Iterable[DescribedGrou
 
 
 def on_cluster(ctx: RequestContext) -> int:
-    """Return the operations allowed on the cluster; without DESCRIBE none of them is shown."""
+    """Return the operations allowed on the cluster; none if the client may not DESCRIBE it."""
     from shareq.broker.security.rights import DESCRIBE_CLUSTER
 
     return _bits(ctx, ResourceKind.CLUSTER, CLUSTER_NAME) if ctx.may(DESCRIBE_CLUSTER) else 0

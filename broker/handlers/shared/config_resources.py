@@ -8,7 +8,7 @@ from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 
 class ResourceType(IntEnum):
-    """Resource types by their number on the wire; of these, loggers and client metrics are not served."""
+    """Resource types by their number on the wire. Loggers and client metrics are not served."""
 
     TOPIC = 2
     BROKER = 4
@@ -18,7 +18,7 @@ class ResourceType(IntEnum):
 
 
 def check_broker_name(name: str, node_id: int) -> ApiError:
-    """INVALID_REQUEST unless a broker resource's name is this broker's id, or "" for all brokers."""
+    """Return INVALID_REQUEST unless a broker resource's name is this broker's id, or "" for all brokers."""
     if name in ("", str(node_id)):
         return NO_ERROR
     message = f"Unexpected broker id, expected {node_id} or an empty string, but received {name}"

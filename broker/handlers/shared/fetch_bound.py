@@ -6,7 +6,7 @@ from shareq.broker.dispatch.context import RequestContext
 
 
 def most_bytes(ctx: RequestContext, asked: int) -> int:
-    """Return the bytes that a request for `asked` may bring, within `fetch.max.bytes` and the client's quota."""
+    """Return the most record bytes for a request of `asked` bytes, within `fetch.max.bytes` and the client's quota."""
     services = ctx.services
     configured = min(asked, services.started_with.fetch_max_bytes)
     return min(configured, ctx.account.fetch_bound) if services.quotas.active else configured

@@ -1,4 +1,4 @@
-"""The common part of RPCs that describe groups of the newer protocols (KIP-848, KIP-932): who may see which."""
+"""The common part of RPCs that describe groups of the newer protocols (KIP-848, KIP-932): the rights they need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GroupT_co = TypeVar("GroupT_co", bound=authorized_operations.DescribedGroup, cov
 
 
 class ErrorEntry(Protocol[GroupT_co]):
-    """Makes the entry of a group that cannot be described."""
+    """A function that makes the entry of a group that cannot be described."""
 
     def __call__(self, group_id: str, error: ErrorCode, message: str | None = None) -> GroupT_co: ...
 
@@ -31,9 +31,9 @@ async def described_groups(
     *,
     with_operations: bool,
 ) -> list[GroupT]:
-    """Return the groups' entries, in front those that need DESCRIBE on the group.
+    """Return the groups' entries; first those of groups that the client may not DESCRIBE.
 
-    A group is returned only if the client may DESCRIBE all `topics_of` it, the topics assigned in it.
+    A group is described only if the client may DESCRIBE all of `topics_of` it, the topics assigned in it.
     `with_operations`: the client asks for its allowed operations.
     """
     described: list[GroupT] = []

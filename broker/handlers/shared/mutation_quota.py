@@ -14,8 +14,8 @@ EXCEEDED: Final = ApiError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling 
 def mutation_quota(ctx: RequestContext, strict_from: int) -> Mutations | None:
     """Return the request's budget for creations and deletions; None if nothing limits it.
 
-    From version `strict_from` on, work beyond the quota is refused; in earlier versions it is done, and the client
-    waits.
+    From version `strict_from` on, changes beyond the quota are refused; in earlier versions they are made, and the
+    client is throttled.
     """
     quotas = ctx.services.quotas
     if not quotas.active:

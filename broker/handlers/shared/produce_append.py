@@ -1,4 +1,4 @@
-"""Appending the batches of one Produce request, and the rows of its answer."""
+"""Appends of the batches of one Produce request, and the rows of its answer."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ _OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
 
 
 class ProduceAppend:
-    """The appends of one request; counts the batches that are not durable yet.
+    """The appends of one request, with the number of batches that are not durable yet.
 
-    `refusals` are the errors of transactional batches, by topic and partition. `failed`: an append was refused here.
+    `refusals` are the errors of transactional batches, by topic and partition. `failed` is True once a batch was
+    refused.
     """
 
     __slots__ = (
@@ -84,7 +85,7 @@ class ProduceAppend:
         self.failed = False
 
     def answer(self, response: ProduceResponse) -> ProduceResponse | Pending[ProduceResponse]:
-        """Return the response once every batch is durable. To be called once, behind the last append."""
+        """Return the response once every batch is durable. Call this once, after the last append."""
         if not self._missing:
             return response
         self._response = response
@@ -92,7 +93,7 @@ class ProduceAppend:
         return self._answer
 
     def image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
-        """Return the topic, or the error of all its partitions."""
+        """Return the topic, or the error for all its partitions."""
         metadata = self._metadata
         if self._ctx.api_version >= PRODUCE_IDS_FROM:
             image = metadata.topic_by_id(data.topic_id)
@@ -113,7 +114,9 @@ class ProduceAppend:
         return image
 
     async def breathe(self, due: int) -> int:
-        """Pause if the turn is spent; return the effort at which to look again. `due`: that at which to look now."""
+        """Pause if the turn is spent. `due` is the effort at which this call was due; return the effort at which the
+        next one is due.
+        """
         await self._ctx.breathe(elements_of(EFFORT.spent - due + LOOK_EFFORT))
         self._paused = True
         return EFFORT.spent + LOOK_EFFORT
@@ -130,9 +133,9 @@ class ProduceAppend:
     def partition(
         self, image: TopicImage, data: PartitionProduceData, checked: Checked | None = None
     ) -> PartitionProduceResponse:
-        """Append a batch, if need be when it was `checked`, and return its row, which may change until it is durable.
+        """Append a batch and return its row, which may change until the batch is durable.
 
-        Raises `LargeBatch` where it has to be checked before.
+        Raise `LargeBatch` if the batch has to be `checked` first, by `large`.
         """
         deleted = self._paused and self._metadata.topic_by_id(image.topic_id) is None
         if deleted or not 0 <= data.index < image.partitions:
@@ -173,14 +176,16 @@ class ProduceAppend:
         records: bytes | memoryview,
         checked: Checked | None,
     ) -> PartitionProduceResponse:
-        """Name the records that are at fault; producers try the others again."""
+        """Add the faulty records to the row, so that producers try the others again."""
         if response.error_code in _OF_RECORDS and self._ctx.api_version >= _RECORD_ERRORS_FROM:
             errors = log.admission.record_errors(records, self._now_ms) if checked is None else checked.errors
             response.record_errors = [BatchIndexAndErrorMessage(index, reason) for index, reason in errors]
         return response
 
     def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:
-        """Return the error for records that this request's version forbids, beyond the checks of every append."""
+        """Return the error for records that this request's version does not allow, beyond the checks of every append,
+        or NONE.
+        """
         if len(records) <= ATTRIBUTES_AT:
             return ErrorCode.INVALID_RECORD
         if attributes_of(records) & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:
@@ -198,13 +203,13 @@ class ProduceAppend:
         return on_durable
 
     def refuse(self, data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
-        """Return the row of a batch that is not appended, and note that one was not."""
+        """Return the row of a batch that is not appended, and set `failed`."""
         self.failed = True
         return refused_partition(data, error)
 
 
 async def name_leaders(ctx: RequestContext, response: ProduceResponse) -> None:
-    """Name the leaders of partitions that others lead (KIP-951)."""
+    """Add the leaders of partitions that other brokers lead (KIP-951)."""
     metadata = ctx.services.metadata
     for topic in response.responses:
         image = metadata.topic_by_id(topic.topic_id) if ctx.api_version >= PRODUCE_IDS_FROM else None
@@ -234,7 +239,9 @@ def _refuse(response: PartitionProduceResponse, error: ErrorCode) -> None:
 
 
 def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    """Return the answer when the request could not be handled at all. Raises CloseConnection where none is due."""
+    """Return the answer with the same error for every partition. Raise CloseConnection if acks is 0, which has no
+    answer.
+    """
     if request.acks == 0:
         raise CloseConnection(
             f"a Produce request with acks=0 failed ({error.name}), and has no response that could carry the error"

@@ -1,4 +1,4 @@
-"""The response to a ShareFetch, from the fetched records and the outcome of the acknowledgements."""
+"""The response to a ShareFetch, made from the fetched records and the results of the acknowledgements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from shareq.protocol.generated.share_fetch import (
 def share_fetch_response(
     ctx: RequestContext, group_id: str, fetched: list[FetchedPartition], acked: AckResults
 ) -> ShareFetchResponse:
-    """Every partition of either, once. Names the leaders of partitions that others lead."""
+    """Return the response, with each partition of `fetched` or `acked` once. Add the leaders of partitions that other
+    brokers lead.
+    """
     response = ShareFetchResponse(
         acquisition_lock_timeout_ms=ctx.services.configs.share_group(group_id).record_lock_duration_ms
     )

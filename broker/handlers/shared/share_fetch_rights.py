@@ -1,4 +1,4 @@
-"""The partitions of a ShareFetch that may be read: when the request comes, and when records are handed out."""
+"""Rights of a ShareFetch on its partitions, checked when the request arrives and when records are handed out."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
 Refusal = Callable[[str], ErrorCode]
-"""Return the reason for which records of a topic may not be handed out now, or NONE."""
+"""A function that returns the error for which records of a topic may not be handed out now, or NONE."""
 
 
 def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:
-    """Return a check of the rights for use before records are handed out; None if every client may have them."""
+    """Return a function that checks the rights before records are handed out; None if every client may have them."""
     if ctx.services.authorizer is None:
         return None
 
@@ -32,8 +32,10 @@ def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:
 def without_refused(
     ctx: RequestContext, group_id: str, member_id: str, result: FetchedPartition, refuse: Refusal | None
 ) -> FetchedPartition:
-    """Return the result, without records that may not be read any more: acknowledgements of the same request were still
-    being written. They are released.
+    """Return the result without records that the client may no longer read, after the request's acknowledgements were
+    written.
+
+    Those records are released.
     """
     topic = ctx.services.metadata.topic_by_id(result.topic_id) if result.acquired and refuse is not None else None
     error = ErrorCode.NONE if topic is None or refuse is None else refuse(topic.name)
@@ -45,14 +47,14 @@ def without_refused(
 
 
 def wanted_partitions(ctx: RequestContext, context: ShareFetchContext) -> list[WantedPartition]:
-    """Return the session's partitions in the order to fetch them, and errors for those that cannot be fetched;
-    `LOOKED_AT` of them for a larger session.
+    """Return the session's partitions in the order to fetch them, each with its error if it cannot be fetched; at most
+    `LOOKED_AT`.
     """
     return [wanted_partition(ctx, each) for each in fetch_order(context.partitions, context.epoch, LOOKED_AT)]
 
 
 def wanted_partition(ctx: RequestContext, listed: SessionPartition) -> WantedPartition:
-    """Return one of the session's partitions, with the error if it cannot be fetched."""
+    """Return one of the session's partitions as it is to be fetched, with its error if it cannot be."""
     topic_id, partition, name = listed.topic_id, listed.partition, listed.topic
     topic = ctx.services.metadata.topic_by_id(topic_id)
     if name is None and topic is not None:

@@ -24,7 +24,7 @@ _RENEW_FROM = 2
 
 
 class WirePartition(Protocol):
-    """A partition of either request."""
+    """A partition of a ShareFetch or a ShareAcknowledge."""
 
     partition_index: int
     unknown_tags: Tags
@@ -34,7 +34,7 @@ class WirePartition(Protocol):
 
 
 class WireTopic(Protocol):
-    """A topic of either request."""
+    """A topic of a ShareFetch or a ShareAcknowledge."""
 
     topic_id: bytes
 
@@ -58,7 +58,7 @@ def share_request_error(ctx: RequestContext, group_id: str | None, member_id: st
 
 
 def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
-    """Return the request's acknowledgements, one entry for every partition it names."""
+    """Return the request's acknowledgements, one entry for each partition that it names."""
     return [
         PartitionAcks(
             topic.topic_id,
@@ -72,9 +72,9 @@ def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
 
 
 def note_reasons(ctx: RequestContext, group_id: str, topics: Sequence[AcknowledgeTopic]) -> None:
-    """Keep the reasons for released and rejected records, which clients of ours send, for dead letters.
+    """Keep the reasons that our own clients send for released and rejected records, for their dead letters.
 
-    To be called before the acknowledgements are applied, because these write the letters.
+    Call this before the acknowledgements are applied, because that writes the letters.
     """
     for topic in topics:
         for partition in topic.partitions:
@@ -93,7 +93,7 @@ def _acks(batches: Sequence[Acknowledged]) -> Sequence[Acknowledged]:
 def acknowledge(
     ctx: RequestContext, group_id: str, member_id: str, acks: Sequence[PartitionAcks], *, renew_request: bool
 ) -> Waiting[Pending[AckResults]]:
-    """Apply a request's acknowledgements, when it is awaited; see `ShareAcknowledgements.apply`."""
+    """Apply a request's acknowledgements, once the result is awaited; see `ShareAcknowledgements.apply`."""
     return ctx.services.share.acknowledgements.apply(
         group_id,
         member_id,

@@ -1,4 +1,4 @@
-"""The common part of the five share-state RPCs: one operation for each share partition, results regrouped by topic."""
+"""The common part of the five share-state RPCs: one operation for each share partition, and the results by topic."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ async def for_each_partition(
     to_result: Callable[[int, R], Out],
     refused: Callable[[int, ErrorCode, str], Out],
 ) -> list[tuple[bytes, list[Out]]]:
-    """Run `operate` on every share partition named, in order; return the results by topic, when all are durable.
+    """Call `operate` for every named share partition, in order; return the results by topic, once all are durable.
 
-    Without CLUSTER_ACTION nothing is run, and each one is `refused`. As in Apache Kafka 4.3.1, an empty group id, no
-    topics, or a topic without partitions give an empty list; a share partition named twice is processed twice but
-    answered once, with the last result.
+    Without CLUSTER_ACTION, `operate` is not called, and each share partition is `refused`. As in Apache Kafka 4.3.1, an
+    empty group id, no topics, or a topic without partitions give an empty list; a share partition named twice is
+    processed twice but answered once, with the last result.
     """
     if not ctx.may(CLUSTER_ACTION):
         return await _refused(ctx, topics, refused, CLUSTER_ACTION.error)

@@ -1,11 +1,12 @@
 """CreatePartitions: v0-3.
 
 Behaviour: every topic is handled separately; all valid changes are made, up to 500 topics in one commit. `count` is the
-new total. A topic named twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones,
-INVALID_PARTITIONS; new partitions may be assigned to this broker only. ALTER on the topic is needed. `validate_only`
-answers the same and changes nothing. v3: changes above `controller_mutation_rate` are refused.
+new total. A topic named twice gets INVALID_REQUEST; a count that is not larger than the present one, or would add more
+than 10,000 partitions, gets INVALID_PARTITIONS; new partitions may be assigned to this broker only. ALTER on the topic
+is needed. `validate_only` answers the same and changes nothing. v3: changes above `controller_mutation_rate` are
+refused.
 
-Here: the coordinators' topics do not grow (Apache Kafka's do, and lose what is in them).
+Here: the coordinators' topics cannot grow (in Apache Kafka they can, and their state is lost).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 GROWN_TOGETHER: Final = 500
-"""So many topics are grown in one commit."""
+"""The most topics whose partitions are added in one commit."""
 
 
 async def handle(ctx: FolderContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
@@ -66,7 +67,7 @@ async def handle(ctx: FolderContext, request: CreatePartitionsRequest) -> Create
 
 
 def _grow(ctx: FolderContext, counts: dict[str, int], outcomes: dict[str, ApiError]) -> None:
-    """Grow the topics to these counts, in one commit."""
+    """Add partitions to the topics up to these counts, in one commit."""
     if counts:
         try:
             ctx.ground.metadata.create_partitions(counts)

@@ -1,12 +1,12 @@
 """CreateTopics: v2-7.
 
-Behaviour: every topic is handled separately; all valid ones are created, up to 500 in one commit. A name given twice
-and `__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than 10,000 partitions in one
-request get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions
-and replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing. v4:
--1 means the broker's partition count and replication factor. v5: the answer has counts and effective properties, for
-clients that may DESCRIBE_CONFIGS of the topic. v6: topics above `controller_mutation_rate` are refused. v7: the answer
-has the topic id.
+Behaviour: every topic is handled separately; all valid ones are created, up to 500 in one commit. A name given twice,
+and `__cluster_metadata`, get INVALID_REQUEST before all other errors. More than 10,000 partitions in one request get
+POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions and
+replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing. v4: -1
+means the broker's partition count and replication factor. v5: the answer has partition count, replication factor and
+effective properties, for clients that may DESCRIBE_CONFIGS of the topic. v6: topics above `controller_mutation_rate`
+are refused. v7: the answer has the topic id.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DESCRIBED: Final = 5  # effective properties of a row that take as long as the 
 
 
 CREATED_TOGETHER: Final = 500
-"""So many are created in one commit, 9 µs each beside what the disk takes."""
+"""The most topics created in one commit, 9 µs each plus the time of the disk."""
 
 
 async def handle(ctx: FolderContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -70,7 +70,7 @@ def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsRespon
 
 
 async def _create(ctx: FolderContext, plans: Plans) -> None:
-    """Create the topics that can be created, and set errors for those that cannot be stored."""
+    """Create the topics that can be created; set errors for those that cannot be stored."""
     metadata = ctx.ground.metadata
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
     for at in range(0, len(topics), CREATED_TOGETHER):
@@ -113,7 +113,7 @@ def _error_row(name: str, error: ApiError) -> CreatableTopicResult:
 
 
 Plans = dict[str, NewTopic | ApiError]
-"""The plans by name, in the order in which they are answered."""
+"""Plans by topic name, in the order of the answer."""
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")
@@ -121,7 +121,7 @@ _FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal t
 
 
 async def planned(ctx: FolderContext, topics: Sequence[CreatableTopic]) -> Plans:
-    """Return the plans, which may be carried out in the turn that returns them. Creates nothing."""
+    """Return the plans; they hold only in the turn in which they are returned. Nothing is created."""
     plans: Plans = {}
     changes = ctx.ground.metadata.topic_changes
     wanted = await _allowed(ctx, topics, plans)
@@ -141,7 +141,7 @@ async def planned(ctx: FolderContext, topics: Sequence[CreatableTopic]) -> Plans
 
 
 async def _allowed(ctx: FolderContext, topics: Sequence[CreatableTopic], plans: Plans) -> list[CreatableTopic]:
-    """Return the topics that the client may create; the errors of the others are added to the plans."""
+    """Return the topics that the client may create; add the errors of the others to the plans."""
     wanted: list[CreatableTopic] = []
     counts = Counter(topic.name for topic in topics)
     may_all = ctx.sees(CREATE_CLUSTER)
@@ -159,7 +159,7 @@ async def _allowed(ctx: FolderContext, topics: Sequence[CreatableTopic], plans: 
 
 
 async def _plan(ctx: FolderContext, wanted: Sequence[CreatableTopic], plans: Plans) -> None:
-    """Add the plans of topics that the client may create."""
+    """Add plans for topics that the client may create."""
     taken: dict[str, str] = {}
     for topic in wanted:
         name = topic.name

@@ -2,10 +2,9 @@
 
 Behaviour: every topic is handled separately; all existing ones are deleted, in commits of up to 200 partitions.
 `delete.topic.enable=false` refuses the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic
-named twice, by name or id, gets one row with INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or
-UNKNOWN_TOPIC_ID. The coordinators' topics follow the same rules.
-v5: what is over `controller_mutation_rate` is refused.
-v6: by name or by id; both or neither for one topic is INVALID_REQUEST.
+named twice, by name or id, gets one row with INVALID_REQUEST. Unknown topics get UNKNOWN_TOPIC_OR_PARTITION or
+UNKNOWN_TOPIC_ID. The coordinators' topics can be deleted, too. v5: deletions above `controller_mutation_rate` are
+refused. v6: a topic is named by name or by id; both or neither get INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ logger = logging.getLogger(__name__)
 
 
 DELETED_TOGETHER: Final = 200
-"""Topics are deleted in one commit until they have so many partitions: 40 µs for each that has a folder."""
+"""The number of partitions at which a commit is full: 40 µs for each that has a folder."""
 
 STATES_FOR_ONE: Final = 5
-"""So many states of share partitions are forgotten in the time of one partition."""
+"""The number of share partitions whose states are forgotten in the time that one partition takes."""
 
 
 async def handle(ctx: FolderContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
@@ -94,9 +93,9 @@ def _states(request: DeleteTopicsRequest) -> Iterable[DeleteTopicState]:
 
 
 def _find(ctx: FolderContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
-    """Return the topic, or the row that says why it is not deleted.
+    """Return the topic, or the row with the reason why it is not deleted.
 
-    No row gives away a topic the client may not describe.
+    A topic that the client may not describe is not revealed by its row.
     """
     metadata, name, topic_id = ctx.ground.metadata, state.name, state.topic_id
     if name is not None and topic_id != ZERO_UUID:
@@ -117,7 +116,9 @@ def _find(ctx: FolderContext, state: DeleteTopicState, may_all: bool) -> TopicIm
 
 
 def _commits(doomed: list[DeletableTopicResult], weights: list[int]) -> list[list[DeletableTopicResult]]:
-    """Return the rows by the commits that delete their topics: in each the first that weigh `DELETED_TOGETHER`."""
+    """Return the rows divided into the commits that delete their topics; a commit is full at the weight
+    `DELETED_TOGETHER`.
+    """
     commits: list[list[DeletableTopicResult]] = []
     weighed = DELETED_TOGETHER
     for row, weight in zip(doomed, weights, strict=True):
@@ -130,7 +131,7 @@ def _commits(doomed: list[DeletableTopicResult], weights: list[int]) -> list[lis
 
 
 def _mark_gone(ctx: FolderContext, rows: Sequence[DeletableTopicResult]) -> None:
-    """Topics that another request has deleted meanwhile."""
+    """Set errors in the rows of topics that another request has deleted meanwhile."""
     for row in rows:
         topic = ctx.ground.metadata.topic(row.name or "")
         if topic is None or topic.topic_id != row.topic_id:

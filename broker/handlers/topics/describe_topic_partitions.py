@@ -1,9 +1,10 @@
 """DescribeTopicPartitions: v0 (KIP-966).
 
-Behaviour: the named topics, or all, by name, starting at the cursor, until the answer has as many partitions as the
-client or `max.request.partition.size.limit` allows, at least one; the next cursor is the place to continue, null at the
-end. Unknown and impossible names get a row with their error. A cursor that is not in the list of names, or has a
-negative partition, is INVALID_REQUEST. Leaders are named, and topics asked for, as in Metadata.
+Behaviour: returns the named topics, or all, ordered by name, starting at the cursor, until the answer has as many
+partitions as the client or `max.request.partition.size.limit` allows, but at least one. The next cursor is where to
+continue; it is null at the end. Unknown and invalid names get a row with their error. A cursor that is not in the list
+of names, or has a negative partition, gets INVALID_REQUEST. Leaders are shown as in Metadata, and a node asks its
+cluster for unknown topics, too.
 """
 
 from __future__ import annotations
@@ -79,8 +80,10 @@ async def _page(
     limit: int,
     unheard: Collection[str | bytes] | None,
 ) -> DescribeTopicPartitionsResponse:
-    """Return the rows up to the limit. `unheard`: the names for which the cluster gave no answer; None when all topics
-    are requested: missing ones are left out.
+    """Return the rows up to the limit.
+
+    `unheard` has the names for which the cluster gave no answer. It is None when all topics are requested: then missing
+    ones are left out.
     """
     response = DescribeTopicPartitionsResponse()
     for name in names:
@@ -104,7 +107,7 @@ async def _page(
 
 
 async def _sorted(ctx: RequestContext, names: Iterable[str]) -> list[str]:
-    """Return the names, each once, in order."""
+    """Return the names in order, without repetition."""
     known: dict[str, None] = {}
     for name in names:
         known[name] = None

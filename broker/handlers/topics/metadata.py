@@ -1,14 +1,14 @@
 """Metadata: v0-13.
 
-Behaviour: null topics (v0: an empty list) means all, an empty list none. A topic that does not exist is created if the
+Behaviour: null topics (v0: an empty list) mean all, an empty list none. A topic that does not exist is created if the
 request and `auto.create.topics.enable` allow it, and is in the same answer. Otherwise its row says
 UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if it was asked for by id. A name that no topic can have gets
-INVALID_TOPIC_EXCEPTION. A broker by itself is the controller and leads everything. Where other brokers lead, the live
+INVALID_TOPIC_EXCEPTION. A single broker is the controller and leads all partitions. Among several brokers, the live
 ones with the request's listener are named, with their epochs; a dead leader is LEADER_NOT_AVAILABLE, one without the
 listener LISTENER_NOT_FOUND (v6). A node asks its cluster for unknown topics; without an answer they are
 LEADER_NOT_AVAILABLE. v4: the request says whether topics may be created. v8-10: authorized operations of the cluster;
-v8: of topics. v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they
-can carry them.
+v8: of topics. v10: topic ids in answers. v12: topic ids in requests; v10 and v11 have the field, too, but using it gets
+INVALID_REQUEST.
 
 Here: a topic that is created is in the same answer. A request creates at most 50 topics, and the requests of one user
 100 at once and 5 a second; the other topics get UNKNOWN_TOPIC_OR_PARTITION.
@@ -96,7 +96,7 @@ def _asks_by_id(topics: Iterable[MetadataRequestTopic] | None) -> bool:
 
 
 def _keys(ctx: RequestContext, topics: Iterable[MetadataRequestTopic]) -> Iterator[str | bytes]:
-    """Yield ids, and the names of topics that the client may describe."""
+    """Yield the requested ids, and the requested names of topics that the client may describe."""
     for topic in topics:
         if topic.name is None or topic.topic_id != ZERO_UUID:
             yield topic.topic_id
@@ -107,7 +107,7 @@ def _keys(ctx: RequestContext, topics: Iterable[MetadataRequestTopic]) -> Iterat
 def _with_id(
     ctx: RequestContext, topic_id: bytes, refused: Mapping[str | bytes, ApiError]
 ) -> TopicImage | MetadataResponseTopic:
-    """Return the topic, or the row that says why it is not shown."""
+    """Return the topic, or the row with the reason why it is not shown."""
     topic = ctx.services.metadata.topic_by_id(topic_id)
     if topic is None:
         return MetadataResponseTopic(refused.get(topic_id, _NO_ID).code, None, topic_id)
@@ -119,7 +119,7 @@ def _with_id(
 def _named(
     ctx: RequestContext, name: str, may_create: bool, refused: Mapping[str | bytes, ApiError]
 ) -> TopicImage | MetadataResponseTopic:
-    """Return the topic, or the row that says why there is none."""
+    """Return the topic, or the row with the reason why it does not exist."""
     if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, name)
     topic = ctx.services.metadata.topic(name)
@@ -138,7 +138,7 @@ async def _add(
     found: TopicImage | MetadataResponseTopic,
     rows: Rows[MetadataResponse],
 ) -> None:
-    """Add the row of a topic, with its partitions, or the row that stands for it."""
+    """Add the row of a topic with its partitions, or the given row."""
     if isinstance(found, MetadataResponseTopic):
         await rows.add(found, _TOPIC_ELEMENTS)
         return
@@ -169,8 +169,10 @@ async def _add(
 async def create_missing(
     ctx: RequestContext, asked: Sequence[MetadataRequestTopic], unheard: Container[str | bytes]
 ) -> Mapping[str, ApiError]:
-    """Create the first topics that do not exist and may be created, as many as their client may have created now; why
-    some of them could not be, by name. `unheard` may exist.
+    """Create topics that do not exist and that the client may create: the first ones, as many as its rate allows now.
+
+    Return the errors of topics that could not be created, by name. Topics in `unheard` are left out, since they may
+    exist.
     """
     metadata = ctx.services.metadata
     new: dict[str, None] = {}

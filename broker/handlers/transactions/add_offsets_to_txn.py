@@ -1,7 +1,8 @@
 """AddOffsetsToTxn: v0-4 (KIP-98).
 
-Behaviour: the partition of `__consumer_offsets` that keeps the group's offsets becomes part of the transaction. Only
-producers before transaction version 2 ask for it. v2: PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before.
+Behaviour: adds the partition of `__consumer_offsets` that has the group's offsets to the transaction. Only producers
+before transaction version 2 send this request. v2: a fenced producer gets PRODUCER_FENCED (before,
+INVALID_PRODUCER_EPOCH).
 """
 
 from __future__ import annotations

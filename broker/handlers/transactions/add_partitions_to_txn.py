@@ -1,9 +1,9 @@
 """AddPartitionsToTxn: v0-5 (KIP-98, KIP-890).
 
-Behaviour: adds all partitions to a transaction or none; if one cannot be added, the others are OPERATION_NOT_ATTEMPTED.
-Producers of transaction version 2 leave it to the broker. v2: a fenced producer gets PRODUCER_FENCED, before
-INVALID_PRODUCER_EPOCH. v4, v5: for brokers, several transactions at a time, to add partitions or to ask whether they
-are part of it; CLUSTER_ACTION instead of rights on names.
+Behaviour: adds all partitions to a transaction or none; if one cannot be added, the others get OPERATION_NOT_ATTEMPTED.
+For producers of transaction version 2 the broker adds partitions itself. v2: a fenced producer gets PRODUCER_FENCED
+(before, INVALID_PRODUCER_EPOCH). v4, v5: requests of brokers, for several transactions, which add partitions or ask if
+they belong to a transaction; they need CLUSTER_ACTION instead of rights on names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BROKERS_CLIENT_VERSION: Final = 2  # a broker that knows version 4 knows transa
 _Topics = Sequence[AddPartitionsToTxnTopic]
 _Errors = dict[TopicPartition, ErrorCode]
 _Answer = Pending[ErrorCode] | Pending[_Errors]
-"""The error of all partitions, or of each. Those without an error of their own were not tried, for others have one."""
+"""The error of all partitions, or the errors of some; then the others get OPERATION_NOT_ATTEMPTED."""
 
 
 async def handle(ctx: FolderContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
@@ -61,7 +61,7 @@ async def handle(ctx: FolderContext, request: AddPartitionsToTxnRequest) -> AddP
 
 
 def failed(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartitionsToTxnResponse:
-    """Return the same for every partition; above them all where brokers asked."""
+    """Return the answer with the same error for every partition; for v4 and later, only as the top-level error."""
     if request.transactions:
         return AddPartitionsToTxnResponse(error_code=error)
     return AddPartitionsToTxnResponse(
@@ -89,8 +89,9 @@ async def _of_brokers(ctx: FolderContext, request: AddPartitionsToTxnRequest) ->
 
 
 async def _asked(ctx: FolderContext, transaction: AddPartitionsToTxnTransaction, *, clients: bool) -> _Answer:
-    """Ask the coordinator for all partitions, each once, unless one cannot be added. For `clients` rights count, and
-    internal topics are none to write to, as in Apache Kafka.
+    """Add all partitions through the coordinator, unless one of them may not be added.
+
+    For `clients` rights are checked, and internal topics are refused, as in Apache Kafka.
     """
     every: dict[TopicPartition, None] = {}
     found: _Errors = {}

@@ -1,7 +1,7 @@
 """DescribeProducers: v0 (KIP-664).
 
-Behaviour: the producers that each partition remembers, by ascending producer id; those with an open transaction, with
-its first offset. Errors concern their partition alone.
+Behaviour: returns the known producers of each partition, by ascending producer id, with the first offset of an open
+transaction. Every partition has its own error.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """DescribeTransactions: v0 (KIP-664).
 
-Behaviour: each transactional id has its own error; topics that the client may not describe are left out.
+Behaviour: returns the state and the partitions of each transactional id, with its own error. Topics that the client may
+not describe are left out.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ async def handle(ctx: FolderContext, request: DescribeTransactionsRequest) -> De
 
 
 def failed(request: DescribeTransactionsRequest, error: ErrorCode) -> DescribeTransactionsResponse:
-    """Return the answer with the same error for every id."""
+    """Return the answer with the same error for every transactional id."""
     return DescribeTransactionsResponse(
         transaction_states=[
             transaction_error_entry(transactional_id, error) for transactional_id in request.transactional_ids

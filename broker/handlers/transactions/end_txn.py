@@ -1,8 +1,9 @@
 """EndTxn: v0-5 (KIP-98, KIP-890).
 
-Behaviour: answered when the markers are in the partitions, or could not be written at the first attempt; the outcome is
-durable before the first marker. v2: a fenced producer gets PRODUCER_FENCED, before INVALID_PRODUCER_EPOCH. v5: the
-producer works in transaction version 2, and the answer contains the producer id and epoch to continue with.
+Behaviour: commits or aborts a transaction. The answer is sent when the markers are in the partitions, or could not be
+written at the first attempt; the outcome is durable before the first marker. v2: a fenced producer gets PRODUCER_FENCED
+(before, INVALID_PRODUCER_EPOCH). v5: the producer works in transaction version 2, and the answer contains the producer
+id and epoch to continue with.
 """
 
 from __future__ import annotations

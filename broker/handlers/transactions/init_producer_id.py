@@ -2,8 +2,8 @@
 
 Behaviour: a producer without a transactional id gets a new producer id with epoch 0, whatever it had before; one with a
 transactional id gets the id's producer id in a new epoch, which fences all others. An open transaction is aborted
-first, and the answer is CONCURRENT_TRANSACTIONS. v3: the producer's current id and epoch. v4: PRODUCER_FENCED, before
-INVALID_PRODUCER_EPOCH. v6 (two-phase commit) is not stable and not served.
+first, and the answer is CONCURRENT_TRANSACTIONS. v3: the producer's current id and epoch. v4: a fenced producer gets
+PRODUCER_FENCED (before, INVALID_PRODUCER_EPOCH). v6 (two-phase commit) is not stable and not served.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ async def handle(ctx: FolderContext, request: InitProducerIdRequest) -> InitProd
 
 
 def _refusal(ctx: FolderContext, transactional_id: str | None) -> ErrorCode:
-    """Return the missing right: without a transactional id IDEMPOTENT_WRITE, or WRITE on any topic, is needed."""
+    """Return the error of a missing right, or NONE. Without a transactional id, the right is IDEMPOTENT_WRITE, or WRITE
+    on any topic.
+    """
     if ctx.services.authorizer is None:
         return ErrorCode.NONE
     if transactional_id is not None:

@@ -1,8 +1,8 @@
 """ListTransactions: v0-2 (KIP-664, KIP-994, KIP-1152).
 
-Behaviour: every transactional id of this broker that passes all filters; unknown states are returned, and match
-nothing. v1: those that last longer than the given milliseconds. v2: a pattern (RE2) for the whole transactional id;
-INVALID_REGULAR_EXPRESSION for an invalid one.
+Behaviour: returns every transactional id of this broker that matches all filters. Unknown states in a filter match
+nothing, and are listed in the answer. v1: a filter for transactions that have lasted longer than the given
+milliseconds. v2: a pattern (RE2) for the whole transactional id; INVALID_REGULAR_EXPRESSION for an invalid one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """TxnOffsetCommit: v0-6 (KIP-98, KIP-447, KIP-890, KIP-1319).
 
-Behaviour: the offsets count for the group once the producer's transaction is committed. Each topic or partition that
+Behaviour: the offsets become the group's once the producer's transaction is committed. Each topic or partition that
 does not exist is refused; an error of the transaction, the group or its member is returned in every other row. v3: the
-member that has read up to these offsets, which is fenced if it is no longer one. v4: an offset outside the transaction
-is TRANSACTION_ABORTABLE, before INVALID_TXN_STATE. v5: it is added to the transaction. v6: topics by their ids,
-UNKNOWN_TOPIC_ID; GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH instead of ILLEGAL_GENERATION.
+member that has read up to these offsets; it is fenced if it is no longer in the group. v4: if the group's offsets are
+not part of the transaction, the error is TRANSACTION_ABORTABLE (before, INVALID_TXN_STATE). v5: they are added to the
+transaction. v6: topics by their ids, with UNKNOWN_TOPIC_ID; GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH instead of
+ILLEGAL_GENERATION.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _Topics = Sequence[TxnOffsetCommitRequestTopic]
 _Partitions = Sequence[TxnOffsetCommitRequestPartition]
 _index: Final = attrgetter("partition_index")
 _Errors = dict[tuple[str | bytes, int], ErrorCode]
-"""The errors by the topic's name or id, whichever the request has, and partition."""
+"""Errors by topic (name or id, as in the request) and partition."""
 
 
 async def handle(ctx: FolderContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
@@ -76,7 +77,7 @@ async def handle(ctx: FolderContext, request: TxnOffsetCommitRequest) -> TxnOffs
 
 
 def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
-    """Return the same error for every partition."""
+    """Return the answer with the same error for every partition."""
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, _rows("", topic.partitions, {}, error))
@@ -86,8 +87,8 @@ def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommit
 
 
 async def _existing(ctx: FolderContext, topics: _Topics, errors: _Errors) -> list[list[OffsetCommitRequestTopic]]:
-    """Return the existing topics that the client may read, with names and ids, in parts; add errors of the rest to
-    `errors`.
+    """Return, in parts, the existing topics that the client may read, with names and ids; add the errors of the others
+    to `errors`.
     """
     by_id = ctx.api_version >= _IDS_FROM
     metadata = ctx.services.metadata
@@ -115,7 +116,7 @@ async def _existing(ctx: FolderContext, topics: _Topics, errors: _Errors) -> lis
 
 
 async def _add_errors(ctx: FolderContext, errors: _Errors, prepared: PreparedCommit, outcome: CommitOutcome) -> None:
-    """Add the errors of single partitions that differ from the common outcome."""
+    """Add the errors of single partitions that differ from the error of all."""
     by_id = ctx.api_version >= _IDS_FROM
     gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for topic in prepared.topics:

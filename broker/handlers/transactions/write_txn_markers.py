@@ -1,8 +1,8 @@
 """WriteTxnMarkers: v1-2 (KIP-98, KIP-664).
 
-Behaviour: ends the transactions of producers in the partitions named, past their coordinator: administrators do that
-to transactions that no producer will end. Each partition has its own error, answered when its marker is durable. v2:
-the transaction version, which says whether a marker needs a new epoch.
+Behaviour: writes markers that end the transactions of producers in the named partitions, without their coordinator.
+Administrators do this to transactions that no producer will end. Each partition has its own error; the answer is sent
+when the markers are durable. v2: the transaction version, which determines if a marker needs a new epoch.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def handle(ctx: FolderContext, request: WriteTxnMarkersRequest) -> WriteTx
 
 
 def failed(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkersResponse:
-    """Return the same error for every partition."""
+    """Return the answer with the same error for every partition."""
     rows = _Rows()
     for row in request.markers:
         rows.of_producer(row.producer_id)
@@ -71,7 +71,7 @@ def failed(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkers
 
 
 class _Topic(NamedTuple):
-    """The rows of a producer's topic, also by partition."""
+    """The rows of one producer's topic, as a list and by partition."""
 
     result: WritableTxnMarkerTopicResult
     rows: dict[int, WritableTxnMarkerPartitionResult]
@@ -88,7 +88,7 @@ class _Rows:
         self._topics: dict[tuple[int, str], _Topic] = {}
 
     def of_producer(self, producer_id: int) -> WritableTxnMarkerResult:
-        """Return the rows of a producer, which it has also without partitions."""
+        """Return the rows of a producer; create them if there are none yet."""
         found = self._producers.get(producer_id)
         if found is None:
             found = self._producers[producer_id] = WritableTxnMarkerResult(producer_id, [])
