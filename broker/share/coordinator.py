@@ -254,7 +254,8 @@ class ShareCoordinatorService(Service):
             self._routes.pop(topic_id, None)
 
     async def _forget_states(self, topic_ids: frozenset[bytes]) -> None:
-        """Forget the topics' states; if there are many, over several turns, since no request can reach them any more.
+        """Forget the topics' states; if there are many, over several turns, since no request can reach them any
+        more.
         """
         for partition in self.partitions:
             left = sum(map(partition.shard.count_of, topic_ids))

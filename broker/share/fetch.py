@@ -309,7 +309,8 @@ class ShareFetch:
     # -- one attempt
 
     def _attempt(self, *, last: bool, at: SharePartitionLeader | None = None) -> bool:
-        """Fetch the partitions that can be fetched, or only `at` if it is given. Return True if the fetch is answered.
+        """Fetch the partitions that can be fetched, or only `at` if it is given. Return True if the fetch is
+        answered.
         """
         if self._refuse is not None and not self._leave_refused(self._refuse):
             return self._complete(self._errors(()))
@@ -493,7 +494,8 @@ class ShareFetch:
         return all(waiter is self for waiter in leader.waiters)
 
     def _fetch_one(self, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> FetchedPartition | None:
-        """Read from one share partition and acquire records. Return None if nothing was acquired and there is no error.
+        """Read from one share partition and acquire records. Return None if nothing was acquired and there is
+        no error.
         """
         core, log, params = leader.core, leader.log, self._params
         now = self._clock.now_ms()

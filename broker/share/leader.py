@@ -181,7 +181,8 @@ class SharePartitionLeader:
         return not committed or offset < log.last_stable_offset or log.refusal is not ErrorCode.NONE
 
     def aborted(self, read: ReadResult) -> Sequence[tuple[int, int]]:
-        """Return the offset ranges (inclusive) of the read's record batches that a read_committed group must not get.
+        """Return the offset ranges (inclusive) of the read's record batches that a read_committed group must
+        not get.
         """
         if not read.batches:
             return ()
@@ -200,7 +201,8 @@ class Parked(Protocol):
         """True if the fetch is answered as soon as a share partition is open, with or without records."""
 
     def look_again(self, at: SharePartitionLeader | None = None) -> None:
-        """Look for records again, because there may be some now; in a large session, only at the share partition `at`.
+        """Look for records again, because there may be some now; in a large session, only at the share
+        partition `at`.
         """
 
     def finish(self) -> None:

@@ -119,7 +119,8 @@ class Loads:
         return surfaced_error(error)
 
     async def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
-        """Return the first offset of a share partition without a persisted start offset, by `share.auto.offset.reset`.
+        """Return the first offset of a share partition without a persisted start offset, by
+        `share.auto.offset.reset`.
         """
         reset = leader.core.settings.auto_offset_reset
         if reset.strategy != "by_duration":
@@ -185,7 +186,8 @@ class Loads:
 
 
 def in_wall_time(clock: Clock, delays: Sequence[Delay]) -> tuple[Delay, ...]:
-    """Return the delays of a share partition converted from monotonic to wall-clock time, in which they are persisted.
+    """Return the delays of a share partition converted from monotonic to wall-clock time, in which they are
+    persisted.
     """
     ahead = clock.wall_ms() - clock.now_ms()
     return tuple(each._replace(not_before_ms=max(each.not_before_ms + ahead, 0)) for each in delays)
@@ -213,7 +215,8 @@ async def _ends(leader: SharePartitionLeader) -> Ends | ErrorCode:
 
 
 def _surfaced_of_log(error: ErrorCode) -> ErrorCode:
-    """Return the error that the consumer gets for an error of the log: after OFFSET_NOT_AVAILABLE consumers ask again.
+    """Return the error that the consumer gets for an error of the log: after OFFSET_NOT_AVAILABLE consumers ask
+    again.
     """
     return ErrorCode.OFFSET_NOT_AVAILABLE if error is ErrorCode.REQUEST_TIMED_OUT else error
 

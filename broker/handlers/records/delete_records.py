@@ -73,7 +73,8 @@ def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResp
 
 
 async def _offsets(ctx: FolderContext, request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
-    """Return the offsets by topic and partition; for a partition named twice, the last one, since it is answered once.
+    """Return the offsets by topic and partition; for a partition named twice, the last one, since it is
+    answered once.
     """
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:

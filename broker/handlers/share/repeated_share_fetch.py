@@ -34,7 +34,8 @@ _MODES: Final = {mode.value: mode for mode in AcquireMode}
 
 
 class RepeatedShareFetch:
-    """The last ShareFetch of one version on one connection that only continues its session. Belongs to a `BoundRoute`.
+    """The last ShareFetch of one version on one connection that only continues its session. Belongs to a
+    `BoundRoute`.
     """
 
     __slots__ = (

@@ -149,7 +149,8 @@ class RecordAcquisition:
             move_gap_start(window, self.acquired[-1].last_offset + 1)
 
     def run_in_window(self, budget: int, last: int) -> None:
-        """Acquire up to `budget` of the records that are available in the window up to the offset `last` (inclusive).
+        """Acquire up to `budget` of the records that are available in the window up to the offset `last`
+        (inclusive).
         """
         self.left, self._last, self._budget = budget, last, budget
         self._from_front = not self._limited
@@ -202,7 +203,8 @@ class RecordAcquisition:
         )
 
     def _acquire_part(self, batch: Batch) -> int:
-        """Acquire a batch's available records, with the same effect as offset by offset. Return how many were acquired.
+        """Acquire a batch's available records, with the same effect as offset by offset. Return how many were
+        acquired.
         """
         if not batch.offset_form:
             if not batch.statuses[0].available:
@@ -294,7 +296,8 @@ class RecordAcquisition:
         move_gap_start(window, self.acquired[-1].last_offset + 1)
 
     def cut(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Yield `first..last` in parts of at least `batch_size` offsets; each part begins where a record batch begins.
+        """Yield `first..last` in parts of at least `batch_size` offsets; each part begins where a record batch
+        begins.
         """
         index = 0
         while last - first + 1 > self.batch_size:

@@ -429,7 +429,8 @@ class SharePartition:
         keys: KeyHashes,
         waiting: Sequence[DatedRange],
     ) -> list[AcquiredRange]:
-        """Add the records of a read to the window, as far as there is room; then acquire the available ones among them.
+        """Add the records of a read to the window, as far as there is room; then acquire the available ones
+        among them.
         """
         window, batches_before = self._window, self._window.batches.count
         if fetch_offset < batches[0].base_offset:
@@ -456,7 +457,8 @@ class SharePartition:
         return acquired
 
     def _last_to_enter(self, waiting: Sequence[DatedRange], last: int) -> int:
-        """Return the last offset (inclusive), at most `last`, that may enter the window now; see `dates.first_behind`.
+        """Return the last offset (inclusive), at most `last`, that may enter the window now; see
+        `dates.first_behind`.
         """
         limit = self.settings.partition_max_record_locks
         self._behind = first_behind(self._window, waiting, limit)
@@ -540,7 +542,8 @@ class SharePartition:
         return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
 
     def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
-        """Release everything the member holds, because its share session ended. Takes effect once the state is written.
+        """Release everything the member holds, because its share session ended. Takes effect once the state is
+        written.
         """
         change = StateChange(self._next_write_id())
         release(self._window, member_id, change, self.settings, now_ms)

@@ -1,4 +1,5 @@
-"""The dead-letter queues of this broker, which looks them up, creates them and appends to them itself, with all rights.
+"""The dead-letter queues of this broker, which looks them up, creates them and appends to them itself, with all
+rights.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ class InFlightBatch:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
     def available(self, first: int, last: int) -> Iterator[tuple[int, int, DeliveryStatus]]:
-        """Yield the results of `runs` that may be acquired. This is quicker than `runs` where only few may be acquired.
+        """Yield the results of `runs` that may be acquired. This is quicker than `runs` where only few may be
+        acquired.
         """
         starts, statuses = self.starts, self.statuses
         low, high = max(bisect_right(starts, first) - 1, 0), bisect_right(starts, last)

@@ -54,7 +54,8 @@ class BatchMap:
         return self._batches[-1].last_offset if self.count else -1
 
     def floor(self, offset: int) -> Batch | None:
-        """Return the highest batch that starts at or below `offset`, which it need not contain; None if there is none.
+        """Return the highest batch that starts at or below `offset`, which it need not contain; None if there
+        is none.
         """
         index = bisect_right(self._firsts, offset, self._head) - 1
         return self._batches[index] if index >= self._head else None

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 LONG_PART: Final = 8
-"""In offsets: if ranges that become available together have at least this length on average, a batch is kept as runs.
+"""In offsets: if ranges that become available together have at least this length on average, a batch is kept as
+runs.
 """
 
 Cut = Callable[[int, int], Iterable[tuple[int, int]]]
-"""A function that divides the offsets from the first to the last (inclusive) into parts that are handed out together.
+"""A function that divides the offsets from the first to the last (inclusive) into parts that are handed out
+together.
 """
 
 
