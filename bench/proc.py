@@ -20,7 +20,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def tree_cpu_seconds(pid: int) -> float:
-    """`cpu_seconds` of a process and all below it, with those that have ended and were waited for."""
+    """Return `cpu_seconds` of a process and all below it, with those that have ended and were waited for."""
     stats = {int(path.parent.name): text.rpartition(")")[2].split() for path, text in _all_stats()}
     wanted, total = [pid], 0.0
     while wanted:
@@ -43,12 +43,12 @@ def tree_memory_mb(pid: int) -> float:
 
 
 def resident_mb(pid: int) -> float:
-    """VmRSS in 10^6 bytes."""
+    """Return the resident memory (VmRSS) in 10^6 bytes."""
     return _status_mb(pid, "VmRSS")
 
 
 def largest_resident_mb(pid: int) -> float:
-    """VmHWM in 10^6 bytes: the most that was resident at once, ever."""
+    """Return the largest resident memory so far (VmHWM) in 10^6 bytes."""
     return _status_mb(pid, "VmHWM")
 
 
@@ -58,7 +58,7 @@ def busy_ns(pid: int) -> int:
 
 
 def machine() -> str:
-    """Processor, cores and memory in one line."""
+    """Return processor, cores and memory in one line."""
     models = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     memory = next((int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
     name = models[0] if models else platform.machine()

@@ -29,7 +29,7 @@ class Run:
 
 
 def collect(samples: Sequence[Sample]) -> dict[str, list[float]]:
-    """Repetitions of the same figures, gathered by key."""
+    """Return repetitions of the same figures, gathered by key."""
     return {key: [sample[key] for sample in samples] for key in samples[0]}
 
 
@@ -38,7 +38,9 @@ def as_json(run: Run) -> str:
 
 
 def as_markdown(run: Run) -> str:
-    """Ratio: shareq / Apache Kafka. Targets are for that ratio, or (with a unit) for shareq's own value."""
+    """Return the table in Markdown. Its ratio is shareq / Apache Kafka; targets are for that ratio, or (with a unit)
+    for shareq's value.
+    """
     lines = [f"| figure | {' | '.join(run.columns)} | ratio | target | |", "| --- | ---: | ---: | ---: | --- | --- |"]
     lines += [_line(run, row) for row in run.rows]
     return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in run.about.items()), ""])

@@ -43,7 +43,7 @@ class Span:
 
 
 def spans(first: int, records: int, per_batch: int) -> list[Span]:
-    """Record batches of `per_batch` records from `first` on."""
+    """Return record batches of `per_batch` records from `first` on."""
     return [Span(base, base + per_batch - 1) for base in range(first, first + records, per_batch)]
 
 
@@ -117,7 +117,7 @@ def alternating_batches() -> int:
 
 
 def released_again() -> int:
-    """Every second of 10,000 records is released, fetched again and accepted with the others."""
+    """Release every second of 10,000 records, fetch it again and accept it with the others."""
     core = partition()
     fetch(core, spans(0, RECORDS, RECORDS), batch_size=RECORDS)
     acknowledge(core, [AckBatch(0, RECORDS - 1, [1, 2] * (RECORDS // 2))])
@@ -128,7 +128,7 @@ def released_again() -> int:
 
 
 def one_by_one() -> int:
-    """10,000 one-record batches, each fetched and accepted alone: a request pair per record."""
+    """Fetch and accept each of 10,000 one-record batches alone: a request pair per record."""
     core = partition()
     for first in range(RECORDS):
         fetch(core, [Span(first, first)], max_records=1)
@@ -137,7 +137,7 @@ def one_by_one() -> int:
 
 
 def small_batches() -> int:
-    """10,000 one-record batches fetched 500 at a time, accepted as one range each."""
+    """Fetch 10,000 one-record batches, 500 at a time, and accept each 500 as one range."""
     core = partition()
     for first in range(0, RECORDS, 500):
         fetch(core, spans(first, 500, 1), max_records=500)
@@ -146,7 +146,7 @@ def small_batches() -> int:
 
 
 def one_record_ranges() -> int:
-    """10,000 one-record batches with BatchSize 1: an in-flight batch per record, accepted 500 at a time."""
+    """Fetch 10,000 one-record batches with BatchSize 1, an in-flight batch per record, and accept 500 at a time."""
     core = partition()
     for first in range(0, RECORDS, 500):
         fetch(core, spans(first, 500, 1), max_records=500, batch_size=1)
@@ -170,7 +170,7 @@ def keys_in_turn() -> int:
 
 
 def keys_at_random() -> int:
-    """Order by key: the same with keys at random, so that ranges are of some records."""
+    """Take the same records with keys at random, so that ranges have some records each."""
     return _by_key(AT_RANDOM)
 
 
@@ -188,7 +188,7 @@ def _by_key(keys: Sequence[int]) -> int:
 
 
 def expiry() -> int:
-    """Locks of 10,000 alternately accepted and held records run out."""
+    """Let the locks of 10,000 records run out, of which every second one was accepted."""
     core = partition()
     fetch(core, spans(0, RECORDS, RECORDS), batch_size=RECORDS)
     acknowledge(core, [AckBatch(offset, offset, [1]) for offset in range(1, RECORDS, 2)])

@@ -1,4 +1,4 @@
-"""A source of chance for clients: the state of the module `random` belongs to the application.
+"""A source of randomness for clients: the state of the module `random` belongs to the application.
 
 A client in the background would otherwise change what an application draws that has seeded it.
 """

@@ -26,7 +26,7 @@ class Topic:
 
 
 class Cluster:
-    """Grows by answers. Times are the caller's, in seconds; ids are 16 bytes."""
+    """The known facts about a cluster, which answers extend. Times are the caller's, in seconds; ids are 16 bytes."""
 
     def __init__(self) -> None:
         self._brokers: dict[int, Address] = {}

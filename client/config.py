@@ -76,9 +76,9 @@ class ClientConfig:
     max_partition_fetch_bytes: int = 52_428_800
     """Java: 1 MiB. A fetch of ours asks for one partition, so the other bound is the one that counts."""
     receive_message_max_bytes: int = 268_435_456
-    """librdkafka's name; the longest answer that is taken."""
+    """The size of the longest accepted answer, by librdkafka's name."""
     receive_buffer_bytes: int = -1
-    """-1: what the kernel likes, which grows with the connection (Java: 64 KiB)."""
+    """-1: the kernel chooses, and grows it with the connection (Java: 64 KiB)."""
     send_buffer_bytes: int = -1
     """-1: the same as above (Java: 128 KiB)."""
     check_crcs: bool = True

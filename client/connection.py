@@ -52,7 +52,7 @@ class SocketWire:
         return contextlib.nullcontext()
 
     async def writable(self) -> None:
-        """Return."""
+        """Return at once: writes block by themselves."""
 
     async def write(self, data: bytes, by: float) -> None:
         """Send all of it, by this time."""

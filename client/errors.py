@@ -17,11 +17,11 @@ class ClientError(Exception):
 
 
 class ConfigError(ClientError, ValueError):
-    """A property that is unknown, refused or has a value it cannot have. Nothing was sent."""
+    """A property that is unknown, refused or invalid. Nothing was sent."""
 
 
 class AuthenticationFailed(ClientError):
-    """The broker does not accept the credentials, or we not its certificate. Trying again does not help."""
+    """The broker does not accept the credentials, or we do not accept its certificate. Trying again does not help."""
 
 
 class UnsupportedApi(ClientError):
@@ -33,7 +33,7 @@ class Unintelligible(ClientError):
 
 
 class Unreachable(ClientError):
-    """No answer within the time there was. Trying again may help."""
+    """No answer came within the time allowed. Trying again may help."""
 
 
 class Disconnected(Unreachable):

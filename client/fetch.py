@@ -24,7 +24,7 @@ from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
 BY_TOPIC_ID: Final = 13
 """The first version of Fetch that names topics by id."""
 CHUNK_BYTES: Final = 4 << 20
-"""One answer, at most. Larger ones are slower: on both sides, memory for them comes fresh from the system."""
+"""The most bytes of one answer. Larger ones are slower: on both sides, memory for them comes fresh from the system."""
 MAX_WAIT_MS: Final = 500
 LEAST_BYTES: Final = 64 << 10
 GUESSED_BYTES: Final = 256

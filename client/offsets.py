@@ -41,7 +41,7 @@ class OffsetRanges:
         return [[first, last] for first, last in self]
 
     def copy(self) -> Self:
-        """Another set of the same offsets."""
+        """Return another set of the same offsets."""
         return self._of(self._firsts[:], self._lasts[:])
 
     # -- looking

@@ -26,7 +26,7 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of_key(key: bytes, partitions: Sequence[int]) -> int:
-    """Return the partition that all producers of Java's choose for a key.
+    """Return the partition that Java's producer chooses for a key.
 
     `partitions` are all of the topic, ascending.
     """

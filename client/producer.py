@@ -17,7 +17,7 @@ from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.record_codec import RecordData
 
 WHOLE: Final = 1 << 62
-"""Bytes of a batch: what is written together stays together, if the broker takes it."""
+"""The most bytes of a batch: records written together stay together if the broker accepts that size."""
 
 
 class Written(NamedTuple):

@@ -121,12 +121,12 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def boolean(text: str) -> bool:
-    """ValueError for anything but true and false, in any case."""
+    """Read true or false, in any case. Raises ValueError for anything else."""
     if text.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
     return text.lower() == "true"
 
 
 def listed(text: str) -> list[str]:
-    """Parts between commas, without blanks around them and without empty ones."""
+    """Return the parts between commas, without blanks around them and without empty ones."""
     return [part for part in (part.strip() for part in text.split(",")) if part]

@@ -55,7 +55,7 @@ class ShareqBroker(Broker):
     The name is that of the queue behind `prefix`. `properties` are the client's by Kafka's names, for TLS, SASL and
     timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are of topics that are
     made, `group_config` are configs of the groups; `renew_s` is how long the lock of a message is renewed. Raises
-    ConfigError for what cannot be.
+    ConfigError for invalid arguments.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ShareqBroker(Broker):
     def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
         """Send a message, and return it when it is written down. `delay` is in milliseconds, a week at most.
 
-        Raises ConnectionClosed when it may be written or not, ValueError for another delay.
+        Raises ConnectionClosed if it is unknown whether it was written, ValueError for another delay.
         """
         if delay is not None and not 0 <= delay <= MOST_DELAY_MS:
             raise ValueError(f"delay is {delay!r}: must be 0 to {MOST_DELAY_MS} ms")
@@ -141,7 +141,7 @@ class ShareqBroker(Broker):
             self.flush(queue_name)
 
     def join(self, queue_name: str, *, timeout: int | None = None) -> None:
-        """Wait until the group is done with every message of a queue, for tests. Raises QueueJoinTimeout."""
+        """Wait until the group has finished every message of a queue, for tests. Raises QueueJoinTimeout."""
         self._check_declared(queue_name)
         deadline = None if timeout is None else time.monotonic() + timeout / 1000
         with _closed(), self._admin() as admin:
@@ -336,7 +336,7 @@ def _partitions(admin: Admin, topic: str) -> list[tuple[str, int]]:
 
 
 def _undone(admin: Admin, name: str) -> int:
-    """Return how many records the group of this name is not done with."""
+    """Return how many records the group of this name has not finished."""
     partitions = _partitions(admin, name)
     if not partitions:
         return 0

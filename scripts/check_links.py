@@ -1,4 +1,4 @@
-"""Every relative link in the documentation leads somewhere, and every file it names exists.
+"""Check that every relative link in the documentation has a target, and that every file it names exists.
 
 Checked: `[text](path#heading)` in all Markdown files; in README, ARCHITECTURE and docs/ also names in backticks that
 look like a file of this repository (`broker/process/server.py`, `state_batches.py`). Links to the web are not followed.

@@ -42,7 +42,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """One element."""
+        """Note the links and loads of one element."""
         values = {name: value or "" for name, value in attrs}
         self.ids |= {values[name] for name in ("id", "name") if name in values}
         if tag == "a" and "href" in values:
@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 
 def problems_of(site: Path) -> Iterator[str]:
-    """One line each. `site`: the folder with the built pages."""
+    """Yield one line for each problem. `site` is the folder with the built pages."""
     pages = sorted(site.rglob("*.html"))
     if not pages:
         yield f"{site}: no pages"

@@ -1,7 +1,7 @@
-"""No file uses a word that CONTRIBUTING.md replaces by a plainer one, among those that are never right here.
+"""Check that no file uses a word that CONTRIBUTING.md replaces and that is never right here.
 
-Looked at: every text file that git has or would take. In tests, tools and scripts names are looked at by their parts
-(`is_told`), too; the product's names are left to its authors. Schemas and generated code have the protocol's own texts.
+All text files that git tracks or would add are checked. In tests, tools and scripts the parts of names (`is_told`) are
+checked as well, but not in the product. Schemas and generated code have the protocol's own texts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def problems_of(name: str, text: str) -> Iterator[str]:
-    """One line for each word. `name`: the file's path in the checkout."""
+    """Yield one line for each word. `name` is the file's path in the checkout."""
     pattern = PART_OF_A_NAME if name.startswith(BY_PARTS) else WORD
     for number, line in enumerate(text.splitlines(), 1):
         for found in pattern.findall(PRODUCT_NAMES.sub("", line)):

@@ -55,7 +55,7 @@ class Site:
         self.problems: list[str] = []
 
     def take(self, path: str) -> str:
-        """Copy a file or folder of the repository with all that it links to; its place. Harmless twice."""
+        """Copy a file or folder of the repository with all that it links to, unless it is there; return its place."""
         place = self.place_of(path)
         if path.endswith(_COPIED):
             self.files[place] = path
@@ -87,7 +87,7 @@ class Site:
         return f"# {path}\n\n``````{language}\n{found.read_text().rstrip()}\n``````\n"
 
     def _linked(self, path: str, place: str, text: str) -> str:
-        """Return the page with links to where their ends are in the site."""
+        """Return the page with its links changed to the targets' places in the site."""
 
         def link(found: re.Match[str]) -> str:
             before, target, after = found.groups()
@@ -124,10 +124,8 @@ def _list_of(folder: Path, path: str) -> str:
 
 
 def navigation(site: Site, wanted: Mapping[str, Any]) -> Tree:
-    """docs/site/navigation.toml as places in the site; its pages are taken.
-
-    A page that is missing is left out if it is awaited, else a problem. Pages of docs/ that are not named are added to
-    the section with `rest`.
+    """Return docs/site/navigation.toml as places in the site, and copy its pages. A missing page is left out if it is
+    awaited, else it is a problem. Pages of docs/ that are not named are added to the section with `rest`.
     """
     named = {page for section in wanted["section"] for page in _named(section)}
     rest = [path for path in _all_pages(site.root) if path not in named]
@@ -187,7 +185,7 @@ def toml(tree: str | Tree) -> str:
 
 
 def collect(root: Path) -> tuple[Site, Tree]:
-    """All pages and files of the site, and its navigation. What is wrong is in `problems` of the site."""
+    """Return all pages and files of the site, and its navigation. `problems` of the site has the problems found."""
     site = Site(root)
     tree = navigation(site, tomllib.loads((root / LOOKS / "navigation.toml").read_text()))
     site.take(f"{LOOKS}/extra.css")

@@ -90,7 +90,7 @@ _SHORTER: Final = (
     (r"^name at least one element, and none twice$", "not empty"),
 )
 _SEVERAL: Final = 3
-"""So many commands make an option a common one."""
+"""The number of commands from which an option counts as common."""
 
 _PROPERTIES: Final = """\
 # Properties

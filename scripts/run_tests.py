@@ -9,7 +9,7 @@ from typing import Final
 from within import main as within  # type: ignore[import-not-found] # beside this file
 
 LIMIT_S: Final = 5_400
-"""After which they are ended: a busy machine is no reason."""
+"""The seconds after which the tests are ended, long enough for a busy machine."""
 PROCESSES: Final = min((os.cpu_count() or 1) + 4, 8)
 """The processes of pytest. More than the cores of a small machine: tests of brokers that are processes mostly wait."""
 OPTIONS: Final = (

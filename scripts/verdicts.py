@@ -1,4 +1,6 @@
-"""Makes docs/evidence/README.md, the page of verdicts, of docs/evidence/verdicts.toml: `python scripts/verdicts.py`."""
+"""Makes docs/evidence/README.md, the page of verdicts, from docs/evidence/verdicts.toml: `python
+scripts/verdicts.py`.
+"""
 
 from __future__ import annotations
 

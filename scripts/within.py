@@ -22,7 +22,7 @@ from typing import Final
 
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 8 << 30
-"""So much has to be free: a run of all tests had 3.6 GB of folders at a time when none was removed before its end."""
+"""The bytes of memory that must be free: a run of all tests once had 3.6 GB of folders, none removed before its end."""
 
 
 def main(limit_s: float, command: list[str], *, in_memory: bool = False) -> int:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from shareq.spark.offsets import BatchRange, SharePartition
 
 NEAR: Final = 1_000
-"""Offsets between two ranges that are rather fetched and thrown away than asked around."""
+"""The offsets between two ranges up to which one fetch reads and discards them, in place of two fetches."""
 
 
 class TaskRanges(NamedTuple):
@@ -33,7 +33,7 @@ def plan(
     min_partitions: int | None = None,
     max_records_per_partition: int | None = None,
 ) -> list[TaskRanges]:
-    """One task per partition; more where either limit asks for it.
+    """Return one task per partition; more if either limit requires it.
 
     `max_records_per_partition` bounds the offsets of a task. With `min_partitions` there are that many tasks at least,
     or one for each offset: the partitions are cut in proportion to their offsets.
@@ -48,7 +48,7 @@ def plan(
 
 
 def runs(ranges: Iterable[BatchRange], near: int = NEAR) -> Iterator[tuple[BatchRange, ...]]:
-    """Ascending ranges in groups that are worth one fetch each: less than `near` offsets lie between neighbours."""
+    """Group ascending ranges into those that one fetch reads: less than `near` offsets lie between neighbours."""
     group: list[BatchRange] = []
     for found in ranges:
         if group and found.first - group[-1].last > near:

@@ -26,7 +26,7 @@ class KafkaContainer:
     def with_env(self, key: str, value: str) -> Self:
         """Set a property as Kafka's image takes it, KAFKA_NUM_PARTITIONS for num.partitions; the rest is passed over.
 
-        BrokerFailed for what is no property, but like one.
+        Raises BrokerFailed for an unknown name that looks like a property's.
         """
         from shareq.broker.config.keys.known_names import is_property, nearest
 

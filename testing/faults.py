@@ -45,11 +45,11 @@ class Fault:
         wait_until(lambda: self.hits >= hits, timeout_s, f"{self._what}: applied {hits} times")
 
     def release(self) -> int:
-        """Let go of the requests that are held now; how many. Later ones are held again."""
+        """Release the requests that are held now, and return their number. Later ones are held again."""
         return int(self._call("release", number=self._number))
 
     def remove(self) -> None:
-        """End it, and let go of what it holds. Harmless when it, or the broker, has ended."""
+        """End it, and release the requests it holds. Harmless when it, or the broker, has ended."""
         if self._hits_at_end is None:
             with contextlib.suppress(BrokerFailed):
                 self._hits_at_end = int(self._call("remove", number=self._number))
@@ -64,14 +64,14 @@ class Fault:
 
 
 class When:
-    """Requests, and what is to happen to them: call one of its methods."""
+    """A selection of requests. One of its methods says what happens to them."""
 
     def __init__(self, call: Call, **rule: Any) -> None:
         self._call = call
         self._rule = rule
 
     def error(self, code: str | int) -> Fault:
-        """Refuse with an error code of Kafka, in the place it has in the answer. Nothing is done of the request."""
+        """Refuse with an error code of Kafka, in its place in the answer. The request has no effect."""
         from shareq.testing.inside.interceptor import refusable
         from shareq.testing.inside.rules import code_of
 
@@ -81,11 +81,11 @@ class When:
         return self._add("error", code=int(known))
 
     def delay(self, seconds: float) -> Fault:
-        """Take them up later, by the broker's clock: `clock.advance` shortens it."""
+        """Handle them later, by the broker's clock: `clock.advance` shortens it."""
         return self._add("delay", seconds=seconds)
 
     def disconnect(self) -> Fault:
-        """Close the connection. Nothing is done of the request."""
+        """Close the connection. The request has no effect."""
         return self._add("disconnect")
 
     def drop_answer(self) -> Fault:
@@ -93,7 +93,7 @@ class When:
         return self._add("drop_answer")
 
     def hold(self) -> Fault:
-        """Take them up when the fault is released or removed."""
+        """Handle them when the fault is released or removed."""
         return self._add("hold")
 
     def hold_answer(self) -> Fault:
@@ -147,7 +147,7 @@ class Faults:
         return When(self._call, api=api_of(api), nth=nth, times=times, client_id=client_id, group=group, topic=topic)
 
     def clear(self) -> None:
-        """End all faults by rule, and let go of what they hold."""
+        """End all faults by rule, and release the requests they hold."""
         self._call("release_all")
 
     @contextlib.contextmanager

@@ -219,8 +219,8 @@ class Helpers(ABC):
         return self._producers[topic].write(rows, round(time.time() * 1000), partition)
 
     def records(self, topic: str, *, committed_only: bool = False) -> list[Record]:
-        """All records that a topic has now, by partition and offset. `committed_only`: without those of transactions
-        that are open or were aborted.
+        """Return all records that a topic has now, by partition and offset. `committed_only`: without those of
+        transactions that are open or were aborted.
         """
         from shareq.client.reader import Reader
 
@@ -273,7 +273,7 @@ class Helpers(ABC):
         return GroupCounts(**self._call("counts", group=group, topic=topic))
 
     def undone(self, group: str, topic: str) -> int:
-        """Count the records of a topic that a share group is not done with: neither accepted nor dead."""
+        """Count the records of a topic that a share group has not finished: neither accepted nor dead."""
         _, ends = self._ranges(topic)
         ((_, found),) = self._admin.share_groups.offsets([group], {topic: [number for _, number in ends]})
         if isinstance(found, Exception):

@@ -12,9 +12,9 @@ TEST_CONFIG: Final = {
     "group.initial.rebalance.delay.ms": "0",  # a group of a test is complete when its first member joins
     "connections.max.idle.ms": "-1",  # `clock.advance` makes every client silent
 }
-"""Under what the test says itself."""
+"""Properties of every test's broker, which the test's own override."""
 NO_RESERVE: Final = {"shareq.disk.reserve.bytes": "0"}
-"""The same in a folder that is removed anyway."""
+"""Further properties if the data folder is removed with the test."""
 
 
 def check_names(config: Mapping[str, str]) -> None:
@@ -58,7 +58,7 @@ class Launch(NamedTuple):
 
     @property
     def log_path(self) -> Path:
-        """Beside the data folder."""
+        """The path of the log, next to the data folder."""
         return self.data_dir.with_name(self.data_dir.name + ".log")
 
     @property
@@ -102,7 +102,9 @@ class Running(Protocol):
     records_api_url: str | None
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Have a command carried out inside. BrokerFailed where that cannot be, ValueError for what is wrong in it."""
+        """Have a command carried out inside the broker. Raises BrokerFailed if that is impossible, ValueError for an
+        invalid one.
+        """
 
     def signal_stop(self) -> None: ...
 

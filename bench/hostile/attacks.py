@@ -278,7 +278,7 @@ ATTACKS: Final[Mapping[str, tuple[str, Attack]]] = {
 """Name -> what it is, and how it is done."""
 ATTACKERS: Final = 2
 BEGIN_S: Final = 40.0
-"""The time that making the frames and asking once may take."""
+"""The seconds allowed for making the frames and the first request."""
 
 
 def attack_for(name: str, target: Target, seconds: float, at_it: Callable[[], None]) -> int:

@@ -62,7 +62,7 @@ class Kill:
 
 
 def speed(system: System, scale: Scale) -> Speed:
-    """All jobs are sent, then the workers start; the time counts from their first tenth to the end."""
+    """Send all jobs, then start the workers; the time counts from their first tenth to the end."""
     with standing(system) as stand:
         taken, send_s = stand.send(scale.jobs).taken()
         stand.workers.start()
@@ -76,7 +76,7 @@ def speed(system: System, scale: Scale) -> Speed:
 
 
 def latency(system: System, scale: Scale) -> Latency:
-    """Workers that are warm, and jobs at a rate that none of the systems is busy with."""
+    """Measure warm workers, with jobs at a rate that keeps none of the systems busy."""
     with standing(system) as stand:
         stand.workers.start()
         first, _ = stand.send(50, scale.latency_rate).taken()
@@ -88,7 +88,7 @@ def latency(system: System, scale: Scale) -> Latency:
 
 
 def kill_of_worker(system: System, scale: Scale) -> Kill:
-    """One of the workers, three times under load."""
+    """Kill one of the workers, three times under load."""
     return _kill(system, scale, lambda stand: stand.workers.kill_one())
 
 

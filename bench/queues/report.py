@@ -23,7 +23,7 @@ class Figures:
 
 
 def as_lines(rows: Mapping[str, Figures], scale: Scale, about: str) -> list[str]:
-    """Markdown: speed, then kills."""
+    """Return the tables in Markdown: speed, then kills."""
     lines = [
         "| queue | sent/s | done/s | wait p50/p99, ms | CPU a job, ms: server+workers | memory, MB: server+workers |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",

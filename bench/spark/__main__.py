@@ -73,7 +73,7 @@ def one_broker(kind: Kind, sizes: dict[int, int], options: argparse.Namespace) -
 def measure(
     broker: RunningBroker, sessions: Mapping[str, Session], wanted: Sequence[Case], repeats: int, seed: int
 ) -> dict[Case, list[Sample]]:
-    """Every repetition of each case, after rounds that warm up."""
+    """Return every repetition of each case, after rounds that warm up."""
     topics: dict[tuple[int, int], str] = {}
     for case in wanted:
         if (case.value_bytes, case.records) not in topics:
@@ -119,7 +119,9 @@ def drain(broker: RunningBroker, session: Session, case: Case, options: dict[str
 
 
 def produce(address: str, topic: str, case: Case, seed: int) -> None:
-    """Random values, neither keys nor compression; record batches of 1000 at most, smaller than any window of locks."""
+    """Produce random values, without keys or compression, in batches of at most 1000 records, smaller than any window
+    of locks.
+    """
     chance = random.Random(seed)
     values = [{"value": chance.randbytes(case.value_bytes)} for _ in range(CHUNK)]
     limits = {"queue.buffering.max.messages": 500_000, "queue.buffering.max.kbytes": 1_000_000}

@@ -69,7 +69,7 @@ def logs() -> Iterator[Log]:
 
 
 def measure(log: Log, seed: int) -> float:
-    """Nanoseconds of CPU per record."""
+    """Return nanoseconds of CPU per record."""
     data = log.build(seed)
     total = log.batches * log.records
     names = (*COLUMNS, "headers") if log.keys_and_headers else COLUMNS

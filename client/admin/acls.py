@@ -58,7 +58,7 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """A filter of rules: `any` and None mean all. The pattern `match` finds what applies to a name."""
+    """A filter of rules: `any` and None mean all. The pattern `match` finds the rules that apply to a name."""
 
     resource: str = "any"
     resource_name: str | None = None
@@ -105,7 +105,7 @@ class Acls:
         ]
 
     def delete(self, which: AclFilter) -> list[tuple[Acl, Outcome[bool]]]:
-        """Remove the rules that a filter finds, and return them. BrokerError for the filter."""
+        """Remove the rules that a filter finds, and return them. Raises BrokerError if the filter is refused."""
         request = DeleteAclsRequest([DeleteAclsFilter(*_numbers(which))])
         answer = self._calls.controller(request, DeleteAclsResponse, "delete ACLs")
         result = answer.filter_results[0]

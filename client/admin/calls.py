@@ -15,7 +15,8 @@ from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.primitives import Message
 
 AT_ONCE: Final = 500
-"""Groups, partitions or transactional ids that one round asks for: bounds memory here and work there."""
+"""The most groups, partitions or transactional ids in one round of requests, which bounds our memory and the brokers'
+work."""
 TRANSACTION: Final = 1
 
 K = TypeVar("K")
@@ -23,7 +24,7 @@ V = TypeVar("V")
 M = TypeVar("M", bound=Message)
 
 Outcome: TypeAlias = V | ClientError
-"""The value that was asked for, or the error that says why it is not to be had."""
+"""The requested value, or the error that prevented it."""
 Routes: TypeAlias = tuple[dict[int, list[K]], dict[K, ClientError]]
 """Keys by the node that answers for them, and those of which no node is known."""
 Partition = tuple[str, int]
@@ -165,7 +166,7 @@ class Calls:
         min_version: int = 0,
         max_version: int | None = None,
     ) -> dict[str, Outcome[V]]:
-        """`each` by coordinator: groups, or what else of a `kind` has one."""
+        """Call `each` by coordinator, with groups or with keys of another `kind` that have one."""
         return self.each(groups, self.by_coordinator(kind), ask, take, min_version=min_version, max_version=max_version)
 
     def group(
@@ -185,7 +186,7 @@ class Calls:
     # -- routes
 
     def by_coordinator(self, kind: int = 0) -> Callable[[Sequence[str], int], Routes[str]]:
-        """Routes of groups, or (kind 1) of transactional ids, to their coordinators."""
+        """Return the function that routes groups, or (kind 1) transactional ids, to their coordinators."""
 
         def routes(keys: Sequence[str], left_ms: int) -> Routes[str]:
             nodes: dict[int, list[str]] = {}
@@ -293,7 +294,7 @@ def refused(code: int, what: str, message: str | None = None) -> BrokerError | N
 
 
 def batched(keys: Iterable[K], size: int = AT_ONCE) -> Iterator[list[K]]:
-    """Keys in lists of at most `size`."""
+    """Yield keys in lists of at most `size`."""
     some: list[K] = []
     for key in keys:
         some.append(key)

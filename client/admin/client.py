@@ -51,7 +51,7 @@ class Admin:
     """Brokers, and features."""
     transactions: cached_property[Transactions] = _subject("transactions", "Transactions")
     redrives: cached_property[Redrives] = _subject("redrives", "Redrives")
-    """Dead letters on their way back, by requests that only shareq serves."""
+    """Redrives of dead letters, by requests that only shareq serves."""
 
     def __init__(self, network: Network) -> None:
         self.network = network

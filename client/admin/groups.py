@@ -26,7 +26,7 @@ class Groups:
         self._calls = calls
 
     def find(self, kinds: Sequence[str] = (), states: Sequence[str] = ()) -> Iterator[GroupListing]:
-        """All groups that may be seen, broker by broker; only of these kinds and states, if any are given.
+        """Return the groups that this user may see, broker by broker; only of these kinds and states, if any are given.
 
         Names of kinds and states are Apache Kafka's, in any case.
         """

@@ -39,7 +39,7 @@ def parse_place(text: str, now_ms: int) -> Place:
 
 
 def parse_duration(text: str) -> int:
-    """Read a duration as 90s, 5m, 2h or 7d, in milliseconds. Raises ValueError for what is none."""
+    """Read a duration as 90s, 5m, 2h or 7d, in milliseconds. Raises ValueError for any other text."""
     found = _DURATION.fullmatch(text)
     if found is None or not text.isascii():
         raise ValueError(f"{text}: must be a duration as 5m")
@@ -47,16 +47,15 @@ def parse_duration(text: str) -> int:
 
 
 def parse_moment(text: str) -> int:
-    """Read a time, in milliseconds since the epoch. Raises ValueError for what is none."""
+    """Read a time, in milliseconds since the epoch. Raises ValueError for any other text."""
     read = datetime.fromisoformat(text)
     aware = read if read.tzinfo is not None else read.replace(tzinfo=timezone.utc)  # noqa: UP017
     return int(aware.timestamp() * 1000)
 
 
 def offsets_of(admin: Admin, at: Place, partitions: Sequence[Partition]) -> dict[Partition, Outcome[int]]:
-    """Return the offsets of a place in partitions.
-
-    Beyond the end, and below the start, it is the end, and the start.
+    """Return the offsets of a place in partitions. A place beyond the end counts as the end, one below the start as the
+    start.
     """
     if at.kind == "time" and at.value < 0:
         plain = admin.topics.offsets(dict.fromkeys(partitions, at.value))

@@ -37,7 +37,9 @@ class Quotas:
         self._calls = calls
 
     def find(self, entity: Mapping[str, str | None] | None = None, kinds: Sequence[str] = ()) -> list[Quota]:
-        """Quotas whose entity has these names and these kinds, whatever else it has; all without."""
+        """Return the quotas whose entity has these names and kinds, and possibly others; all quotas if none are
+        given.
+        """
         rows = [
             ComponentData(kind, _DEFAULT if name is None else _EXACT, name) for kind, name in (entity or {}).items()
         ]

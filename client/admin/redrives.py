@@ -43,7 +43,8 @@ class Queue(NamedTuple):
 
 
 class QueueRules(NamedTuple):
-    """A broker's rules for queues: how a name begins ("": in any way), and whether the broker creates one.
+    """A broker's rules for queues: the prefix of their names ("" for none), and whether the broker creates a missing
+    one.
 
     `topics` are the queues that a node in front of a cluster names, by `is_named`, where the cluster's topics have no
     property for it.
@@ -62,7 +63,9 @@ class QueueRules(NamedTuple):
         return None if queue.enabled else f"{DLQ_GROUP_ENABLE} of the topic is false"
 
     def problem_of_name(self, name: str) -> str | None:
-        """Return why no dead letter is written to a queue of this name, whatever it is like."""
+        """Return why no dead letter is written to a queue of this name, even if the topic allows it; None if they are
+        written.
+        """
         return (
             None
             if name.startswith(self.prefix)
@@ -82,7 +85,7 @@ class Letter(NamedTuple):
     disposition: str | None
     died_ms: int | None
     error: str | None = None
-    """The words of the worker that rejected it, or released it last."""
+    """The error text that the worker sent with the rejection, or with the last release."""
 
 
 class Redrive(NamedTuple):
@@ -117,11 +120,11 @@ class LetterFilter(NamedTuple):
 
     @property
     def takes_all(self) -> bool:
-        """Return whether it leaves no letter out."""
+        """Return whether the filter takes every letter."""
         return self == _ALL
 
     def takes(self, letter: Letter, timestamp: int) -> bool:
-        """Return whether it takes a letter, whose record has this time."""
+        """Return whether the filter takes a letter whose record has this time."""
         died_ms = timestamp if letter.died_ms is None else letter.died_ms
         offset = -1 if letter.offset is None else letter.offset
         return (
@@ -165,7 +168,7 @@ class SentRange(NamedTuple):
 
 
 class SentLetters:
-    """The letters of a queue that redrives have sent back. None on any other broker than shareq."""
+    """The letters of a queue that redrives have sent back; no letters on brokers other than shareq."""
 
     def __init__(self, ranges: Sequence[SentRange]) -> None:
         self.ranges = tuple(ranges)
@@ -197,7 +200,7 @@ class Redrives:
         ]
 
     def queue_rules(self) -> QueueRules:
-        """Return the brokers' rules for queues; the defaults where this user may not look."""
+        """Return the brokers' rules for queues; the defaults if this user may not read them."""
         return self._rules() or QueueRules()
 
     def check_queue(self, group: str, configs: Mapping[str, str]) -> None:
@@ -226,7 +229,9 @@ class Redrives:
         return None
 
     def is_queue(self, topic: str) -> bool | None:
-        """Return True if a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""
+        """Return True if a topic is enabled as a queue, or groups name it as theirs; None if this user may not read
+        that.
+        """
         configs = Configs(self._calls)
         is_enabled = self._enabled(configs, [topic])[topic]
         if is_enabled is not False:
@@ -237,9 +242,9 @@ class Redrives:
             return None
 
     def _enabled(self, configs: Configs, topics: Sequence[str]) -> dict[str, bool | None]:
-        """Return by topic True if it is enabled as a queue; None if this user may not look.
+        """Return for each topic whether it is enabled as a queue; None if this user may not read that.
 
-        Topics of a cluster that has no such property are if the node before it names them.
+        In a cluster without that property, a topic is one if the node in front of the cluster names it.
         """
         enabled: dict[str, bool | None] = {}
         undecided: list[str] = []
@@ -289,12 +294,12 @@ class Redrives:
         return SentLetters([each for row in found if not row.error_code for each in _sent(row)])
 
     def cancel(self, name: str) -> None:
-        """End a redrive where it is. Raises BrokerError."""
+        """Stop a redrive; letters that it has not sent yet stay. Raises BrokerError."""
         self._calls.any(CancelRedriveRequest(name), CancelRedriveResponse, f"redrive {name}")
 
 
 def letter_of(headers: Headers) -> Letter:
-    """Read a death from a record's headers; of several, the last one."""
+    """Read the content of a dead letter from a record's headers; after several deaths, that of the last one."""
     said = {key.removeprefix(DLQ_ERRORS): value for key, value in headers if key.startswith(DLQ_ERRORS)}
     texts = {key: value.decode("utf-8", "replace") for key, value in said.items() if value is not None}
     return Letter(

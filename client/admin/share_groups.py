@@ -105,7 +105,7 @@ class ShareGroups:
     def all_offsets(
         self, group_id: str, topics: Mapping[str, Collection[int]] | None = None
     ) -> dict[Partition, SharePosition]:
-        """Return `offsets` of one group, whole: a partition's error is the group's, tried again or raised."""
+        """Return `offsets` of one group; an error of one partition is retried, or raised, for the whole group."""
 
         def take(answer: DescribeShareGroupOffsetsResponse) -> dict[Partition, SharePosition]:
             with_errors = only(_positions(answer), group_id)
@@ -193,7 +193,7 @@ def alteration(
     type[AlterShareGroupOffsetsResponse],
     Callable[[AlterShareGroupOffsetsResponse], Outcome[dict[Partition, Outcome[int]]]],
 ]:
-    """Return the request of `alter_offsets`, the class of its answers, and how one is read."""
+    """Return the request of `alter_offsets`, the class of its answers, and the function that reads one."""
     topics = [
         AlterShareGroupOffsetsRequestTopic(
             name, [AlterShareGroupOffsetsRequestPartition(number, offsets[name, number]) for number in numbers]

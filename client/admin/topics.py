@@ -51,7 +51,7 @@ _BROKERS_DEFAULT: Final = -1
 
 
 class PartitionInfo(NamedTuple):
-    """`leader` is None while there is none."""
+    """A partition. `leader` is None while it has none."""
 
     partition: int
     leader: int | None
@@ -69,7 +69,7 @@ class TopicInfo(NamedTuple):
 
 
 class NewTopic(NamedTuple):
-    """-1: the broker's default. `assignment`: replicas by partition, in place of both numbers."""
+    """A topic to create; -1 is the broker's default. `assignment`: replicas by partition, in place of both numbers."""
 
     name: str
     partitions: int = _BROKERS_DEFAULT
@@ -79,7 +79,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """A topic that was made, or would be; numbers are -1 where the broker does not say."""
+    """A topic that was created, or would be; numbers are -1 if the broker does not report them."""
 
     name: str
     topic_id: bytes
@@ -103,13 +103,15 @@ class Topics:
     # -- look
 
     def all(self) -> Iterator[TopicInfo]:
-        """All topics that may be seen, internal ones too, by name; in pages of 2,000 partitions if the cluster can."""
+        """Return all topics that this user may see, with internal ones, by name; in pages of 2,000 partitions if
+        supported.
+        """
         for outcome in self._pages([]):
             if isinstance(outcome[1], TopicInfo):
                 yield outcome[1]
 
     def describe(self, names: Iterable[str]) -> Iterator[tuple[str, Outcome[TopicInfo]]]:
-        """Topics by name, in the order of names."""
+        """Return topics by name, in the order of names."""
         for some in batched(sorted(set(names))):
             yield from self._pages(some)
 
@@ -185,7 +187,7 @@ class Topics:
         }
 
     def trim(self, before: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
-        """Remove records below these offsets, -1 for all there are. The value is the log's new start offset."""
+        """Remove the records below these offsets (-1: all records). The value is the log's new start offset."""
         timeout_ms = self._calls.network.config.request_timeout_ms
 
         def ask(partitions: list[Partition]) -> Message:

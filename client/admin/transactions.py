@@ -69,7 +69,9 @@ class Transactions:
     def find(
         self, states: Sequence[str] = (), producer_ids: Sequence[int] = (), open_for_ms: int | None = None
     ) -> Iterator[TransactionListing]:
-        """Transactional ids, broker by broker; only those of these states and producers, open for longer than that."""
+        """Return transactional ids, broker by broker; if given, only with these states and producers, and open for
+        longer.
+        """
         age = _ANY_AGE if open_for_ms is None else open_for_ms
         request = ListTransactionsRequest(list(states), list(producer_ids), age)
         for answer in self._calls.brokers(request, ListTransactionsResponse, "transactions"):
@@ -77,7 +79,7 @@ class Transactions:
                 yield TransactionListing(row.transactional_id, row.producer_id, row.transaction_state)
 
     def describe(self, transactional_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[Transaction]]]:
-        """Transactional ids by name. TRANSACTIONAL_ID_NOT_FOUND for one that does not exist."""
+        """Return transactional ids by name; TRANSACTIONAL_ID_NOT_FOUND for one that does not exist."""
         for some in batched(transactional_ids):
             described = answered(DescribeTransactionsResponse, _described)
             yield from self._calls.each_group(some, DescribeTransactionsRequest, described, kind=TRANSACTION).items()
@@ -85,7 +87,7 @@ class Transactions:
     def fence(self, transactional_id: str) -> int:
         """Abort the open transaction of an id and shut out its producer. Returns the new producer epoch.
 
-        Also makes the id where there is none. Raises BrokerError.
+        An id that does not exist is created. Raises BrokerError.
         """
 
         def take(answer: InitProducerIdResponse) -> Outcome[InitProducerIdResponse]:

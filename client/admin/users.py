@@ -63,7 +63,7 @@ class Users:
         self._calls = calls
 
     def find(self, names: Sequence[str] | None = None) -> list[ScramCredential]:
-        """Credentials of users, of all without names, sorted. Users without any are left out."""
+        """Return the credentials of these users, or of all, sorted. Users without credentials are left out."""
         request = DescribeUserScramCredentialsRequest(None if names is None else [UserName(name) for name in names])
         answer = self._calls.any(request, DescribeUserScramCredentialsResponse, "users")
         found = []
@@ -81,7 +81,7 @@ class Users:
     ) -> Outcome[bool]:
         """Let a user log in with this password, and no other, by a mechanism. `salt`: some 16 random bytes.
 
-        The password is not sent: what the broker keeps is computed here.
+        The password is not sent: the keys that the broker keeps are computed here.
         """
         salted = hashlib.pbkdf2_hmac(_HASHES[mechanism], password.encode(), salt, iterations)
         row = ScramCredentialUpsertion(user, MECHANISMS[mechanism], iterations, salt, salted)
@@ -105,7 +105,7 @@ class Users:
     def add_kept(self, credentials: Sequence[KeptCredential]) -> list[Outcome[bool]]:
         """Add credentials with their keys; DUPLICATE_RESOURCE if the user has a different one for the mechanism.
 
-        Without any it is a question whether the broker would. Raises BrokerError, and UnsupportedApi as above.
+        An empty call only asks whether the broker supports this. Raises BrokerError, and UnsupportedApi as above.
         """
         outcomes: list[Outcome[bool]] = []
         for at in range(0, len(credentials) or 1, MOVED_TOGETHER):
@@ -120,7 +120,7 @@ class Users:
         return outcomes
 
     def delete(self, user: str, mechanism: str) -> Outcome[bool]:
-        """Take a user's credential of a mechanism. RESOURCE_NOT_FOUND if there is none."""
+        """Delete a user's credential for a mechanism. RESOURCE_NOT_FOUND if it does not exist."""
         row = ScramCredentialDeletion(user, MECHANISMS[mechanism])
         return self._alter(user, AlterUserScramCredentialsRequest([row]))
 

@@ -1,8 +1,9 @@
 """Sends a record that waits for its time to the end of its partition, and accepts it where it was.
 
 A record with the same key, value, headers and time is appended, with three additional headers: the time it waits for
-(`shareq.not.before.ms`), its group, and the time of the copy. Members of other groups that know the headers accept it
-unseen: they have the first one. A crash in between leaves both: at least once, as everything here.
+(`shareq.not.before.ms`), its group, and the time of the copy. Members of other groups that know the headers accept the
+copy without using it: they get the original. A crash in between leaves both records, so delivery is at least once, as
+everywhere here.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ logger = logging.getLogger(__name__)
 GROUP: Final = "shareq.sent.again.group"
 SINCE: Final = "shareq.sent.again.ms"
 LOOK_S: Final = 10.0
-"""The time between two questions for the ends of logs in which records wait."""
+"""The seconds between two queries of the end offsets of logs in which records wait."""
 SEND_MS: Final = 30_000
 AT_ONCE: Final = 100
 PAUSE_S: Final = 60.0
 BYTES_PER_S: Final = 1_000
-"""A record that was sent again stays where it is for a minute, or a second for each of so many bytes: where most of the
-records wait, they would circle."""
+"""A copy is sent again after a minute at the earliest, or after a second for each of this many bytes: if most records
+wait, they would otherwise be copied in circles."""
 _ASK_MS: Final = 5_000
 
 
@@ -46,7 +47,7 @@ def is_for_another(headers: Headers, group: str) -> bool:
 
 
 def may_move_s(record: ShareRecord) -> float:
-    """Return from when on it may be sent again, in seconds since the epoch; 0 for at once."""
+    """Return the time from which it may be sent again, in seconds since the epoch; 0 for at once."""
     since = ms_of(record.headers, SINCE)
     size = len(record.value or b"") + len(record.key or b"")
     return since / 1000 + max(PAUSE_S, size / BYTES_PER_S) if since else 0.0
@@ -60,7 +61,7 @@ def headers_again(headers: Headers, group: str, due: float, now: float) -> Heade
 
 
 class Again:
-    """One member's. Nothing is opened before a record waits."""
+    """The copies of one member's waiting records. No connection is opened before a record waits."""
 
     def __init__(self, servers: str, group: str, properties: Mapping[str, str]) -> None:
         self._servers = servers
@@ -80,7 +81,7 @@ class Again:
                 early.reached(tp, await self._end(self._network, tp, topic))
 
     async def send(self, record: ShareRecord, due: float) -> bool:
-        """Send a record again, and accept it. Return False where it is not sent: then it is still to be kept."""
+        """Send a record again, and accept it. Return False if it was not sent, and must still be kept."""
         if any("\ufffd" in name for name, _ in record.headers):
             return False  # the bytes that were there are not known here
         if self._producer is None:
@@ -136,7 +137,7 @@ class Mover(Protocol):
 
 
 class Upkeep:
-    """Sends the records again that crowd, while any wait: `start` when one is kept, `stop` at the end."""
+    """A task that sends crowding records again while any wait: `start` when one is kept, `stop` at the end."""
 
     def __init__(self, early: EarlyRecords, mover: Mover) -> None:
         self._early = early
@@ -149,7 +150,7 @@ class Upkeep:
             self._task = asyncio.create_task(self._run(), name="records that wait")
 
     async def stop(self) -> None:
-        """End, and close the connections. A record that is being sent may be there twice then."""
+        """End, and close the connections. A record that is being sent may then be in the log twice."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

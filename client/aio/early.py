@@ -24,7 +24,7 @@ TOO_FAR: Final = "%s is %s: more than max_delay (%g s) ahead"
 
 
 def not_before_s(headers: Iterable[tuple[str, bytes | None]]) -> float:
-    """Return when work may begin by NOT_BEFORE, in seconds since the epoch; 0 for at once, and for an invalid time."""
+    """Return the time in the header NOT_BEFORE, in seconds since the epoch; 0 for at once, and for an invalid time."""
     return ms_of(headers, NOT_BEFORE) / 1000
 
 
@@ -37,7 +37,7 @@ def ms_of(headers: Iterable[tuple[str, bytes | None]], wanted: str) -> int:
 
 
 WORN: Final = 3
-"""The number of deliveries with which a record is sent again, which makes it the first one; the usual limit is 5."""
+"""The number of deliveries at which a record is sent again, so that its copy starts at 1; the usual limit is 5."""
 
 
 class _Waiting(NamedTuple):

@@ -33,12 +33,12 @@ DEFAULT_BUFFER_BYTES: Final = 32 << 20
 DEFAULT_REQUEST_BYTES: Final = 1 << 20
 
 KNOWN_S: Final = 1.0
-"""The time for which a topic's partitions stand before the network is asked for them again."""
+"""The seconds for which a topic's partitions are used before they are looked up again."""
 _UNKNOWN: Final[tuple[float, list[int]]] = (0.0, [])
 
 CompressionName = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 _SAY_AFTER: Final = 3
-"""Looks for a topic: one that was just created is not known everywhere at once."""
+"""Failed lookups of a topic until a line is logged: a topic just created is not known everywhere at once."""
 _COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
 
 
@@ -51,7 +51,7 @@ class ProducerMetrics:
     appended: int = 0
     failed: int = 0
     requests: int = 0
-    """Batches that were sent, also again."""
+    """Batches that were sent, retries included."""
     retries: int = 0
     """Batches among them that were sent again after an error."""
     buffered: int = 0

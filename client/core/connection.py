@@ -70,7 +70,7 @@ class Wire(Protocol):
 
 
 class Sent(Generic[T]):
-    """A request that was sent. `read` is what makes the answer of its frame; `name` "" is not shown."""
+    """A request that was sent. `read` decodes the answer from its frame; an empty `name` is not shown."""
 
     __slots__ = ("_answer", "_failure", "_name", "_read", "connection", "deadline", "waiters")
 
@@ -144,9 +144,9 @@ class Connection:
         self._login = wire.lock()  # held while a login is renewed: nothing else is sent meanwhile
         self._renew_login_at: float | None = None
         self.closed: ClientError | None = None
-        """The reason for which it is closed; None while it is not."""
+        """The reason for which the connection was closed; None while it is open."""
         self.on_closed: Callable[[ClientError], None] | None = None
-        """Called with that when it is closed, before what is in flight fails."""
+        """A callback that gets this reason when the connection is closed, before requests in flight fail."""
 
     @property
     def in_flight(self) -> int:
@@ -154,7 +154,7 @@ class Connection:
         return len(self._waiting)
 
     def alive(self) -> bool:
-        """Return whether it seems to be of use."""
+        """Return whether the connection seems usable."""
         if self.closed is None and not self._waiting and (why := self.wire.probe()) is not None:
             self.close(why)
         return self.closed is None
@@ -181,9 +181,8 @@ class Connection:
         return self.wire.is_writable and (renew_at is None or self.wire.now() < renew_at)
 
     async def ready(self, by: float) -> None:
-        """Wait until `send` would not. It is closed if that takes until this time.
-
-        Raises Disconnected, and as a login.
+        """Wait until `send` would not wait; close the connection if that takes until this time. Raises Disconnected,
+        and as a login.
         """
         try:
             async with self.wire.within(by):

@@ -17,7 +17,7 @@ from shareq.protocol.primitives import Message
 
 EARLIEST: Final = -2
 LATEST: Final = -1
-"""Times beside milliseconds since the epoch."""
+"""Special times, besides milliseconds since the epoch."""
 _CONSUMER: Final = -1
 _BY_TIME: Final = 1
 """The first version that answers one offset for a time."""

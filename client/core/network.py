@@ -40,7 +40,7 @@ _Place = tuple[int, str]  # node, purpose
 class NetworkCore:
     """Connections to a cluster over a driver. Nothing is opened before it is needed; `close` ends them all.
 
-    With `once`, no call tries again: the caller has better things to do in between.
+    With `once`, no call tries again: the caller does so itself.
     """
 
     def __init__(self, config: ClientConfig, driver: Driver, *, once: bool = False) -> None:
@@ -153,7 +153,7 @@ class NetworkCore:
                 self._cluster.set_brokers({**self._cluster.brokers, **found})
 
     def know(self, brokers: Mapping[int, Address]) -> None:
-        """Take the addresses of all brokers from elsewhere than an answer."""
+        """Set the addresses of all brokers, known from another source than an answer."""
         self._cluster.set_brokers(dict(brokers))
 
     @property
@@ -162,7 +162,9 @@ class NetworkCore:
         return self._cluster.brokers
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Wait for the answers of all, and take each when it comes: one that stays out costs no other its deadline."""
+        """Wait for all answers, and take each when it comes, so that a missing one does not make others miss their
+        deadline.
+        """
         await self.driver.collect(exchanges)
 
     def close(self) -> None:
@@ -270,7 +272,7 @@ class NetworkCore:
     async def coordinators(
         self, keys: Sequence[str], kind: int = GROUP, *, timeout_ms: int | None = None
     ) -> dict[str, int | BrokerError]:
-        """Return the nodes of coordinators by key, or why there is none. Nothing of it is remembered.
+        """Return the nodes of coordinators, or errors, by key. The result is not cached.
 
         `kind`: 0 of groups, 1 of transactional ids. Raises as `request`.
         """

@@ -29,4 +29,4 @@ class Driver(Protocol):
         """
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Wait until all are done. One that stays out costs no other its deadline."""
+        """Wait until all are done. A missing answer does not make others miss their deadline."""

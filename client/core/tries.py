@@ -21,7 +21,7 @@ TELL_AFTER_S: Final = 5
 def backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
     """Return the pause after so many failures in a row, in seconds.
 
-    It doubles with each failure, with a fifth of chance, so that clients do not come back all at once.
+    It doubles with each failure, and varies by up to a fifth, so that clients do not return all at once.
     """
     pause_ms = min(first_ms * 2.0 ** min(failures - 1, 30), max(first_ms, most_ms))
     return pause_ms * CHANCE.uniform(0.8, 1.2) / 1000

@@ -11,7 +11,7 @@ from shareq.protocol.records.batch import Compression, build_batch
 from shareq.protocol.records.record_codec import RecordData, header_key
 
 OVERHEAD: Final = 32
-"""More than what a record takes beside key, value and headers."""
+"""More bytes than a record takes besides key, value and headers."""
 _LAST_SEQUENCE: Final = (1 << 31) - 1
 _LAST_TIME: Final = (1 << 63) - 1
 _BYTES: Final = (bytes, bytearray, memoryview)
@@ -62,7 +62,7 @@ class Batch:
             outcome(-1, -1, error)
 
     def halves(self) -> tuple[Batch, Batch]:
-        """Two of at least one record each, not encoded."""
+        """Return two batches of at least one record each, not encoded."""
         middle = len(self.records) // 2
         found = Batch(self.began), Batch(self.began)
         for half, part in zip(found, (slice(0, middle), slice(middle, None)), strict=True):
@@ -95,7 +95,9 @@ class Lane:
         return full and len(self.batches) > 1
 
     def encode(self, batch: Batch, producer: tuple[int, int], compression: Compression, now_ms: int) -> bytes:
-        """Return the first batch as it is sent, also again. `producer`: id and epoch, (-1, -1) without idempotence."""
+        """Return the bytes of the first batch, the same at each retry. `producer`: id and epoch, (-1, -1) without
+        idempotence.
+        """
         if batch.encoded is None:
             if producer != self._producer:
                 self._producer, self._next_sequence = producer, 0
@@ -116,7 +118,7 @@ class Lane:
         return batch.encoded
 
     def split(self, batch: Batch) -> None:
-        """Two halves in place of the first batch, which was refused whole: their sequences are its own."""
+        """Replace the first batch, which was refused as a whole, by two halves with the same sequences."""
         assert self.batches[0] is batch
         self.batches.popleft()
         if batch.producer == self._producer and batch.sequence >= 0:
@@ -125,7 +127,7 @@ class Lane:
 
 
 def check(record: RecordData) -> None:
-    """Raise TypeError or ValueError for a record that cannot be written: met in its batch, it would fail others."""
+    """Raise TypeError or ValueError for a record that cannot be written: in a batch it would fail the others, too."""
     for what, part in (("key", record.key), ("value", record.value), *record.headers):
         if part is not None and not isinstance(part, _BYTES):
             raise TypeError(f"{what} is {type(part).__name__}: must be bytes or None")

@@ -41,7 +41,7 @@ class SaslClient(Protocol):
 def sasl_client(config: SaslConfig, nonce: str, token: str = "") -> SaslClient:
     """`nonce` is made of printable characters without commas that were never used before; `token` is OAUTHBEARER's.
 
-    AuthenticationFailed if it is none.
+    Raises AuthenticationFailed for an invalid token.
     """
     if config.mechanism == OAUTHBEARER:
         return OauthClient(token)

@@ -31,13 +31,13 @@ STRICT_FROM: Final = 2
 RENEW_FROM: Final = 2
 """Versions of ShareFetch and ShareAcknowledge (Apache Kafka 4.2)."""
 LONGEST_PAUSE_MS: Final = 1000
-"""Between two looks for leaders that are missing."""
+"""The longest pause between two lookups of missing leaders."""
 ABSENT_MS: Final = 1000
-"""The time for which a coordinator that could not be reached is let be, while leaders are asked."""
+"""The milliseconds for which an unreachable coordinator is left alone while leaders are asked."""
 CLOSE_MS: Final = 5_000
 
 Lost = Callable[[Leader, str, Collection[TopicIdPartition] | None], None]
-"""The locks on these partitions of a leader are gone, None: on all of them; and why."""
+"""A loss of locks on these partitions of a leader (None: on all), and its reason."""
 
 
 class Fetched(NamedTuple):
@@ -54,7 +54,8 @@ class Fetched(NamedTuple):
 
 
 class ShareCore:
-    """One member over a network. `lost` and `look_again` are called when locks are lost, and when `look` is to be done.
+    """One member over a network. `lost` and `look_again` are called when locks are lost, and when `look` should be
+    called.
 
     `group_purpose` and `share_purpose` are what its connections are for: an answer that stays out ends its connection.
     """
@@ -138,7 +139,7 @@ class ShareCore:
         self.leaders.assign(dict.fromkeys(kept))
 
     async def look(self, *, ask: bool = True) -> bool:
-        """Give every assigned partition of the topics to its leader, and return whether each has one.
+        """Assign every assigned partition of the topics to its leader's session, and return whether each has a leader.
 
         Without `ask`, known topics and leaders are used until they are old. Raises the errors of `NetworkCore.refresh`.
         """
@@ -181,7 +182,7 @@ class ShareCore:
             return error
 
     async def take_fetch(self, leader: Leader, sent: Exchange | ClientError) -> Fetched:
-        """Wait for the answer to `send_fetch`, and draw its consequences."""
+        """Wait for the answer to `send_fetch`, and apply it."""
         answer = await self._answer(sent)
         if isinstance(answer, ClientError):
             if isinstance(answer, Unreachable):
@@ -227,7 +228,9 @@ class ShareCore:
             return error
 
     async def ack_outcome(self, leader: Leader, sent: Exchange | ClientError) -> AckOutcome | ClientError:
-        """Wait for the answer to `send_acknowledge`. The caller answers those that wait, then `ack_consequences`."""
+        """Wait for the answer to `send_acknowledge`. The caller notifies those that wait, and then calls
+        `ack_consequences`.
+        """
         answer = await self._answer(sent)
         if isinstance(answer, ClientError):
             return answer

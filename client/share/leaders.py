@@ -44,7 +44,9 @@ class ShareLeaders:
         return iter(tuple(self._leaders.values()))
 
     def assign(self, nodes: Mapping[TopicIdPartition, int | None]) -> None:
-        """Spread the assigned partitions over the sessions of their leaders. An unknown leader: where it was."""
+        """Spread the assigned partitions over the sessions of their leaders. A partition with an unknown leader stays
+        where it was.
+        """
         by_leader: dict[int, set[TopicIdPartition]] = {}
         for tp, node in nodes.items():
             known = self._session_leaders.get(tp)

@@ -63,7 +63,7 @@ class ShareMember:
         return ShareGroupHeartbeatRequest(self.group_id, self.member_id, self.epoch, None, topics)
 
     def subscribe(self, topics: Sequence[str]) -> None:
-        """Other topics from the next heartbeat on, which is due at once."""
+        """Change to other topics from the next heartbeat on, which is due at once."""
         self.topics = list(topics)
         self.due_ms = 0
 
@@ -103,7 +103,7 @@ class ShareMember:
         return Verdict.STEADY
 
     def _interval(self, asked_ms: int) -> int:
-        """`asked_ms` is what the coordinator asks for; sooner while a new member has no partition.
+        """Return the interval that the coordinator asks for, or less while a new member has no partition.
 
         Apache Kafka 4.3.1 initialises share partitions after a group's first heartbeat and assigns them with a later
         one, by default five seconds on.

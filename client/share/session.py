@@ -263,7 +263,7 @@ def batches_of(ranges: Iterable[AckRange], kind: AcknowledgeType) -> dict[TopicI
 
 
 def portions(ranges: Iterable[AckRange], size: int = MAX_BATCHES) -> Iterator[list[AckRange]]:
-    """Ranges in the order that requests want them, by `size` at most."""
+    """Yield ranges in the order of requests, in lists of at most `size`."""
     ordered = sorted(ranges)
     for start in range(0, len(ordered), size):
         yield ordered[start : start + size]

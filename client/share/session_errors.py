@@ -9,12 +9,12 @@ from shareq.protocol.errors import ErrorCode, is_retriable
 
 
 class Meaning(Flag):
-    """Several may hold of one error; none of them: it does not pass, and trying again would not help."""
+    """The meanings of an error, of which several may apply. An error with none of them is permanent."""
 
     PASSES = auto()
     """A later fetch may succeed."""
     MOVED = auto()
-    """The partition is to be looked for elsewhere; what was acquired on it is released there."""
+    """The partition has another leader; the old one releases its acquired records."""
     KEPT_ENTRY = auto()
     """The broker keeps in the session what it found when the partition entered it: it has to enter again."""
     STILL_OPEN = auto()

@@ -20,7 +20,7 @@ LARGEST: Final = "group.share.max.partition.max.record.locks"
 USUAL_LARGEST: Final = 4_000
 """The number that a broker allows by default, ours and Apache Kafka's."""
 USUAL: Final = 2_000
-"""The number that a group has by default, where that cannot be read."""
+"""The window of a group by default, used if its own cannot be read."""
 _ORDER: Final = "shareq.order"
 
 

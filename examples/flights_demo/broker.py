@@ -22,7 +22,7 @@ class DemoBroker(Protocol):
     def address(self) -> str: ...
 
     def start(self) -> float:
-        """Start, wait until it listens; seconds that took."""
+        """Start the broker, wait until it listens, and return the seconds that took."""
 
     def kill(self) -> None:
         """SIGKILL."""

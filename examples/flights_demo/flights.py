@@ -38,7 +38,7 @@ def download() -> None:
 
 
 def rows() -> Iterator[bytes]:
-    """One CSV line per flight, without the header line and without line ends."""
+    """Return one CSV line per flight, without the header line and without line ends."""
     with zipfile.ZipFile(ARCHIVE) as archive, archive.open("flights.csv") as lines:
         next(lines)
         for line in lines:

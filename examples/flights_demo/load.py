@@ -37,7 +37,8 @@ def read_from_start(bootstrap: str, group: str) -> None:
 def produce(
     bootstrap: str, topic: str, progress: Progress, *, limit: int | None = None, batch_records: int = 10_000
 ) -> int:
-    """Every flight once (with `limit` the first of them), its row number as the key; how many the broker confirmed.
+    """Produce every flight once (with `limit` only the first ones), with its row number as the key; return how many
+    were confirmed.
 
     `batch_records` bounds a record batch: share consumers mostly get whole batches.
     """

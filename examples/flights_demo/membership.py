@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Message, ShareConsumer, TopicPartiti
 Handle = Callable[[ShareConsumer, list[Message]], None]
 """Works on the records of one poll, and acknowledges them."""
 Reported = Callable[[Mapping[TopicPartition, Collection[int]], KafkaException | None], None]
-"""Offsets whose acknowledgement the broker has confirmed, or with the error, not."""
+"""A callback with offsets whose acknowledgement the broker has confirmed, or refused with the error."""
 
 
 def consume(bootstrap: str, group: str, topic: str, handle: Handle, acknowledged: Reported | None = None) -> None:

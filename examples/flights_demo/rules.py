@@ -11,7 +11,9 @@ REJECTED_PER_MILLE = 10
 
 
 def verdict(row: int, delivery_count: int) -> AcknowledgeType:
-    """Decided by the row number: 1 % are rejected, 2 % are released at their first delivery, the rest is accepted."""
+    """Return the verdict by row number: 1 % are rejected, 2 % are released at their first delivery, the rest is
+    accepted.
+    """
     lot = zlib.crc32(b"%d" % row) % 1000
     if lot < REJECTED_PER_MILLE:
         return AcknowledgeType.REJECT

@@ -88,7 +88,7 @@ class Run:
         self.member = self._start("member", command)
 
     def end(self) -> None:
-        """Whatever still runs."""
+        """End all processes that still run."""
         if self.job is not None and self.job.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 self.kill_job()
@@ -207,7 +207,7 @@ def _in_use(done: dict[str, int]) -> int:
 
 
 def _wait_quiet(run: Run) -> None:
-    """Wait until the other member has what Spark left to it, if that is anything."""
+    """Wait until the other member has received the records that Spark left to it, if any."""
     seen, since = -1, time.monotonic()
 
     def quiet(done: dict[str, int]) -> bool:

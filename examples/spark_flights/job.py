@@ -120,12 +120,12 @@ def flights(spark: SparkSession, bootstrap: str, group: str) -> DataFrame:
 
 
 def write_batch(table: Path, batch: DataFrame, batch_id: int) -> None:
-    """Idempotent by batch id."""
+    """Write a micro-batch; the same batch id overwrites the same folder."""
     batch.write.mode("overwrite").parquet(str(table / f"batch={batch_id}"))
 
 
 def write_counts(path: Path, counts: DataFrame, batch_id: int) -> None:
-    """All counts as they are after this micro-batch; a reader meanwhile sees the old ones or the new ones."""
+    """Write all counts after this micro-batch; a concurrent reader sees either the old or the new ones."""
     rows = {carrier: {"flights": flights, "delay": delay} for carrier, flights, delay in counts.collect()}
     partial_path = path.with_suffix(".partial")
     partial_path.write_text(json.dumps({"batch": batch_id, "carriers": rows}))

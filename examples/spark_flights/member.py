@@ -22,7 +22,7 @@ WORK_S_PER_RECORD = 1e-3
 
 
 def handle(journal: IO[str], consumer: ShareConsumer, messages: list[Message]) -> None:
-    """Work, note, accept, commit."""
+    """Work on the records, note them in the journal, accept them, and commit."""
     time.sleep(WORK_S_PER_RECORD * len(messages))
     worked_on = [
         (message.partition(), message.offset(), (message.value() or b"").split(b",")[CARRIER].decode())

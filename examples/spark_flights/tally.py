@@ -90,7 +90,7 @@ def tally(
 
 
 def read_table(folder: Path) -> list[Place]:
-    """All rows of the Parquet files below, as often as they are there."""
+    """Return all rows of the Parquet files below a folder, repetitions included."""
     from pyarrow import parquet
 
     places: list[Place] = []

@@ -344,7 +344,7 @@ class Channel(virtual.Channel):
         )
 
     def deliver(self) -> bool:
-        """Hand one message on. Returns whether there was one, and a place for it."""
+        """Deliver one message. Return False if there is none, or no room for it."""
         while (arrival := self._next()) is not None:
             if not self._expired(arrival):
                 self._callbacks[arrival.queue](arrival)
@@ -380,7 +380,7 @@ class Channel(virtual.Channel):
         consumer.engine.soon(consumer.settle, record, kind)
 
     def has_room(self) -> None:
-        """More may be taken."""
+        """Take note that more records may be taken."""
         if self._arrivals:
             self.connection.news()
         if self.closed or not self.connection:
@@ -529,7 +529,7 @@ class Channel(virtual.Channel):
 
 
 class Ear(NamedTuple):
-    """The hearing of an exchange by a transient queue; `hear` is called on the engine's loop."""
+    """The subscription of a transient queue to an exchange; `hear` is called on the engine's loop."""
 
     engine: Engine
     tail: Tail

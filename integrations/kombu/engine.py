@@ -65,7 +65,7 @@ class Engine:
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> Engine:
-        """Return the engine of these properties. Raises ConfigError for properties that cannot be."""
+        """Return the engine of these properties. Raises ConfigError for invalid properties."""
         key = os.getpid(), tuple(sorted(properties.items()))
         with cls._lock:
             found = cls._known.get(key)
@@ -113,7 +113,7 @@ class Engine:
         return self.run(work, self.config.default_api_timeout_ms / 1000 + SPARE_S)
 
     def soon(self, call: Callable[..., object], *arguments: Any) -> None:
-        """Have the loop call it, and do not wait. Nothing in a fork."""
+        """Have the loop call it, and do not wait. Do nothing in a fork."""
         if self.alive:
             with contextlib.suppress(RuntimeError):  # the loop was closed a moment ago
                 self.loop.call_soon_threadsafe(call, *arguments)
@@ -176,7 +176,7 @@ class Engine:
             return not any(isinstance(found, ClientError) for _, found in admin.topics.describe([name]))
 
     def size(self, topic: str, group: str) -> int:
-        """Return how many records are not done with; 0 for a topic that does not exist."""
+        """Return the number of unfinished records; 0 for a topic that does not exist."""
         with self._admin() as admin:
             partitions = self._partitions(admin, topic)
             if not partitions:

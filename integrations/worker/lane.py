@@ -205,7 +205,7 @@ class Lane:
         return POLL_S if due is None else max(0.0, min(POLL_S, due - time.time()))
 
     async def _wait_for_room(self) -> None:
-        """Or, if there is room, for the next record that is due."""
+        """Wait for room; if there is room, for the next record that is due."""
         patience_s = self._ahead.patience_s(self._consumer.lock_s) if self._ahead is not None else None
         if self._pace is not None and self.counts.working < self.counts.concurrency:
             patience_s = self._pace.wait_s(time.monotonic())

@@ -9,7 +9,7 @@ from typing import Final
 from shareq.client.errors import ConfigError
 
 AT_ONCE_S: Final = 0.1
-"""Calls that may begin together: those of so long a time, one at least."""
+"""The seconds whose calls may begin together; at least one call may."""
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _RATE: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)/([smh])")
 

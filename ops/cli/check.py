@@ -1,4 +1,4 @@
-"""`shareq check`: does a broker answer, and does it let a client in?"""
+"""`shareq check`: tests that a broker answers, and lets a client in."""
 
 from __future__ import annotations
 
@@ -32,15 +32,22 @@ properties.
 
 @own_command("check", EPILOG)
 @click.argument("address", metavar="[HOST:PORT]", required=False)
-@click.option("--cluster", metavar="HOST:PORT,...", help="Try what nodes need of this Kafka cluster.")
-@click.option("--timeout", "timeout_s", metavar="SECONDS", default=5.0, show_default=True, help="When to give up.")
+@click.option("--cluster", metavar="HOST:PORT,...", help="Test whether this Kafka cluster has what nodes need.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    metavar="SECONDS",
+    default=5.0,
+    show_default=True,
+    help="How long to wait before giving up.",
+)
 @click.option("--command-config", "config_file", metavar="FILE", help="Properties of a client, for TLS and SASL.")
 @click.option(
     "--command-property",
     "settings",
     metavar="KEY=VALUE",
     multiple=True,
-    help="One property, over the file. Repeatable.",
+    help="One property, which overrides the file. Repeatable.",
 )
 def command(
     address: str | None, cluster: str | None, timeout_s: float, config_file: str | None, settings: tuple[str, ...]
@@ -105,8 +112,9 @@ def _check_as_client(host: str, port: int, properties: Mapping[str, str], timeou
 def let_in(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
     """Return when the broker at this address has let in a client with these properties of Kafka's Java client.
 
-    Handshake, ApiVersions, login. An empty host is this machine; `timeout_s` bounds everything but finding the host's
-    addresses. Raises ConfigError for a fault in `properties`, and ClientError with the address in it.
+    The steps are handshake, ApiVersions and login. An empty host is this machine; `timeout_s` bounds everything but
+    finding the host's addresses. Raises ConfigError for a fault in `properties`, and ClientError with the address in
+    it.
     """
     from time import monotonic
 

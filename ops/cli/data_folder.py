@@ -1,4 +1,6 @@
-"""Commands about a data folder: verify, backup, restore, import-logs, export-logs. What they do is maintenance."""
+"""Commands about a data folder: verify, backup, restore, import-logs, export-logs. The work itself is done by
+`shareq.broker.maintenance`.
+"""
 
 from __future__ import annotations
 
@@ -99,14 +101,21 @@ Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong options, DAT
 
 @own_command("verify", VERIFY_EPILOG, UnixCommand)
 @click.argument("data")
-@click.option("--repair", is_flag=True, help="Repair what is certain, and what the options below allow.")
-@click.option("--skip-damage", is_flag=True, help="Give up what cannot be read inside of logs.")
-@click.option("--cut-tails", is_flag=True, help="Give up what cannot be read at the end of logs.")
-@click.option("--adopt", metavar="FOLDER", multiple=True, help="Make a folder's topic known again; or all. Repeatable.")
-@click.option("--set-aside", metavar="FOLDER", multiple=True, help="Rename a folder out of the way. Repeatable.")
-@click.option("--trust", type=click.Choice(["meta.db", "metadata.journal"]), help="Which metadata to believe.")
+@click.option("--repair", is_flag=True, help="Make unambiguous repairs, and those that the options below allow.")
+@click.option("--skip-damage", is_flag=True, help="Give up unreadable data inside of logs.")
+@click.option("--cut-tails", is_flag=True, help="Give up unreadable data at the end of logs.")
+@click.option(
+    "--adopt",
+    metavar="FOLDER",
+    multiple=True,
+    help="Make the topic of this folder (or of all) known again. Repeatable.",
+)
+@click.option(
+    "--set-aside", metavar="FOLDER", multiple=True, help="Rename this folder (or all) out of the way. Repeatable."
+)
+@click.option("--trust", type=click.Choice(["meta.db", "metadata.journal"]), help="The copy of the metadata to trust.")
 @click.option("--records", is_flag=True, help="Decode the records of every topic, too; takes longer.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify(
     data: str,
     repair: bool,
@@ -141,11 +150,11 @@ def verify(
     type=click.FloatRange(0, MAX_PATIENCE_S),
     default=30.0,
     show_default=True,
-    help="How long to look for a moment at which no transaction is being written.",
+    help="How long to wait for a moment at which no transaction is open.",
 )
 @click.option("--list", "listed", metavar="DEST", help="Print the backups in DEST and do nothing else.")
 @click.option("--check", "checked", metavar="DEST", help="Read all backups in DEST and do nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="With --list: for machines.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
 def backup(
     data: str | None,
     dest: str | None,
@@ -176,7 +185,7 @@ def backup(
 @own_command("restore", RESTORE_EPILOG, UnixCommand)
 @click.argument("dest")
 @click.argument("data")
-@click.option("--backup", "name", metavar="NAME", help="Which one [default: the newest].")
+@click.option("--backup", "name", metavar="NAME", help="The backup to restore [default: the newest].")
 def restore(dest: str, data: str, name: str | None) -> None:
     """Restore a backup in DEST to DATA, an absent or empty folder."""
     from shareq.broker.maintenance.backup import command

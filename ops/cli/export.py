@@ -36,7 +36,11 @@ Exit codes: 0 stopped by a signal, 2 wrong options, 3 the address cannot be list
 @click.command("export", context_settings=CONTEXT, epilog=EPILOG)
 @click.argument("bootstrap", metavar="[HOST:PORT]", required=False)
 @click.option(
-    "--listen", metavar="HOST:PORT", default=DEFAULT_LISTEN, show_default=True, help="Where. Port 0: any free."
+    "--listen",
+    metavar="HOST:PORT",
+    default=DEFAULT_LISTEN,
+    show_default=True,
+    help="The address to listen on. Port 0: any free one.",
 )
 @click.option(
     "--every",
@@ -45,11 +49,11 @@ Exit codes: 0 stopped by a signal, 2 wrong options, 3 the address cannot be list
     type=click.FloatRange(0.1, 3600),
     default=15.0,
     show_default=True,
-    help="From one sample to the next.",
+    help="The time between two samples.",
 )
 @click.option("--config", "config_file", metavar="FILE", help="Properties of a Kafka client: TLS, SASL.")
-@click.option("--property", "properties", metavar="KEY=VALUE", multiple=True, help="One of them. Repeatable.")
-@click.option("--profile", metavar="NAME", help="Of ~/.config/shareq/config.toml [SHAREQ_PROFILE].")
+@click.option("--property", "properties", metavar="KEY=VALUE", multiple=True, help="One such property. Repeatable.")
+@click.option("--profile", metavar="NAME", help="A profile in ~/.config/shareq/config.toml [SHAREQ_PROFILE].")
 def command(
     bootstrap: str | None,
     listen: str,

@@ -79,11 +79,13 @@ class _Pace:
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option(
-    "--topic", "topics", metavar="NAME", multiple=True, help="Only this one; * and ? as in a shell. Repeatable."
+    "--topic", "topics", metavar="NAME", multiple=True, help="Only this topic; * and ? as in a shell. Repeatable."
 )
-@click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this one; * and ? as above. Repeatable.")
+@click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this group; * and ? as above. Repeatable.")
 @click.option(
-    "--to-config", metavar="FILE", help="Properties of a Kafka client, for TO alone: --config is for both else."
+    "--to-config",
+    metavar="FILE",
+    help="Properties of a Kafka client for TO; without it, --config is for both clusters.",
 )
 @click.option("--cut-over", is_flag=True, help="The last run: groups move, and TO is opened for producers and workers.")
 @click.option(

@@ -62,8 +62,10 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
 
 
 @own_command("serve", EPILOG, UnixCommand)
-@click.option("--listen", metavar="HOST:PORT", help="Address to listen on [default: 127.0.0.1:9092]. Port 0: any free.")
-@click.option("--advertise", metavar="HOST:PORT", help="Address that clients are to connect to, if it is another one.")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Address to listen on [default: 127.0.0.1:9092]. Port 0: any free one."
+)
+@click.option("--advertise", metavar="HOST:PORT", help="Address that clients connect to, if it differs.")
 @click.option(
     "--insecure",
     is_flag=True,
@@ -73,36 +75,46 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
 )
 @click.option("--data-dir", metavar="DIR", help="Folder of all data, created if absent [default: ./shareq-data].")
 @click.option("--config", "config_file", metavar="FILE", help="A server.properties file with Apache Kafka's names.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, over the file. Repeatable.")
+@click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, which overrides the file. Repeatable."
+)
 @click.option("--feature", "features", metavar="NAME=LEVEL", multiple=True, help="A feature's level. Repeatable.")
 @click.option(
     "--cluster",
     metavar="HOST:PORT,...",
-    help="Be a node before this Kafka cluster, which keeps all data; nothing is kept here.",
+    help="Run as a node in front of this Kafka cluster, which keeps all data.",
 )
-@click.option("--cluster-config", metavar="FILE", help="Properties of a client, if the cluster wants TLS or a login.")
-@click.option("--node-config", metavar="FILE", help="Properties of a client, by which nodes reach each other.")
-@click.option("--no-proxy", is_flag=True, help="Of a node: refuse producers, which are to use the cluster itself.")
+@click.option("--cluster-config", metavar="FILE", help="Client properties, if the cluster requires TLS or a login.")
+@click.option("--node-config", metavar="FILE", help="Client properties with which nodes connect to each other.")
+@click.option("--no-proxy", is_flag=True, help="As a node, refuse producers, so that they use the cluster itself.")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus at this address [default: nowhere].")
 @click.option(
     "--ephemeral",
     is_flag=True,
-    help="For tests: data in a folder that is removed, any free port, the address as JSON, the end with its parent.",
+    help="For tests: use a temporary data folder and a free port, print the address as JSON, end with the parent.",
 )
 @click.option(
     "--add-scram",
     "scram_users",
     metavar="USER",
     multiple=True,
-    help="A SCRAM user, added if there is none of the name: SCRAM-SHA-256=[name=NAME,password-file=FILE]. Repeatable.",
+    help="A SCRAM user to add, unless the name exists: SCRAM-SHA-256=[name=NAME,password-file=FILE]. Repeatable.",
 )
 @click.option(
     "--records-api", metavar="HOST:PORT", help="Serve the state of each record at this address [default: nowhere]."
 )
-@click.option("--records-api-token-file", metavar="FILE", help="The token that requests to it need.")
+@click.option(
+    "--records-api-token-file", metavar="FILE", help="The file with the token that requests to the records API need."
+)
 @click.option("--console", metavar="HOST:PORT", help="Serve a web console at this address [default: nowhere].")
-@click.option("--console-token-file", metavar="FILE", help="The token for changes by the console, and its records API.")
-@click.option("--console-config", metavar="FILE", help="Properties of a client, for a broker that wants a login of it.")
+@click.option(
+    "--console-token-file",
+    metavar="FILE",
+    help="The file with the token for changes in the console, and for its records API.",
+)
+@click.option(
+    "--console-config", metavar="FILE", help="Client properties of the console, if the broker requires a login."
+)
 @click.option(
     "--log-level",
     metavar="LEVEL",
@@ -110,7 +122,7 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
     show_envvar=True,
     default="INFO",
     show_default=True,
-    help="DEBUG, INFO, WARNING, ERROR or CRITICAL; for parts of the broker, too: LEVEL,LOGGER=LEVEL,...",
+    help="DEBUG, INFO, WARNING, ERROR or CRITICAL, optionally with levels of single loggers: LEVEL,LOGGER=LEVEL,...",
 )
 @click.option(
     "--log-format",
@@ -119,7 +131,7 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
     show_envvar=True,
     default="text",
     show_default=True,
-    help="text, or json: one object a line.",
+    help="text, or json with one object per line.",
 )
 def command(**given: Any) -> None:
     """Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP.

@@ -63,7 +63,7 @@ class TrimRow(NamedTuple):
     empty="no topics",
 )
 @click.argument("patterns", metavar="[NAME]...", nargs=-1)
-@click.option("--internal", is_flag=True, help="Also those that belong to the brokers.")
+@click.option("--internal", is_flag=True, help="Include the brokers' internal topics.")
 def list_topics(session: Session, patterns: tuple[str, ...], internal: bool) -> Iterator[TopicRow]:
     """List topics, by name; * and ? in a NAME match any text and one character."""
     for topic in session.admin.topics.all():
@@ -107,10 +107,12 @@ def _partitions(session: Session, topic: TopicInfo) -> Iterator[TopicPartitionRo
     row=TopicChangeRow,
 )
 @click.argument("topics", metavar="TOPIC...", nargs=-1, required=True)
-@click.option("--partitions", "-p", type=click.IntRange(1), help="How many [default: the broker's].")
-@click.option("--replication-factor", "-r", type=click.IntRange(1), help="How many replicas [default: the broker's].")
+@click.option("--partitions", "-p", type=click.IntRange(1), help="The number of partitions [default: the broker's].")
+@click.option(
+    "--replication-factor", "-r", type=click.IntRange(1), help="The number of replicas [default: the broker's]."
+)
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A property. Repeatable.")
-@click.option("--if-not-exists", is_flag=True, help="A topic that exists is no failure.")
+@click.option("--if-not-exists", is_flag=True, help="Do not fail for a topic that exists.")
 @dry_run_option
 def create(
     session: Session,
@@ -142,9 +144,9 @@ def _exists(error: ClientError) -> bool:
     row=TopicChangeRow,
 )
 @click.argument("topic")
-@click.option("--partitions", "-p", type=click.IntRange(1), help="The new number, the old ones included.")
+@click.option("--partitions", "-p", type=click.IntRange(1), help="The new total number of partitions.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A property. Repeatable.")
-@click.option("--unset", metavar="KEY", multiple=True, help="A property that gets its default again. Repeatable.")
+@click.option("--unset", metavar="KEY", multiple=True, help="A property to reset to its default. Repeatable.")
 @dry_run_option
 def alter(
     session: Session,

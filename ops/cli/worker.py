@@ -43,16 +43,23 @@ def command() -> None:
 @command.command(epilog=EPILOG)
 @click.argument("target", metavar="MODULE:APP")
 @click.option("--reload", "reloads", is_flag=True, help="Start again when a .py file below this folder changes.")
-@click.option("-b", "--bootstrap-server", metavar="HOST:PORT", help="Instead of the worker's own.")
-@click.option("--health", metavar="HOST:PORT", help="Answer /healthz and /metrics there, instead of the worker's own.")
-@click.option("--stop-timeout", metavar="SECONDS", type=click.FloatRange(0), help="How long handlers may go on.")
-@click.option("--quiet", is_flag=True, help="No line of what it does.")
+@click.option("-b", "--bootstrap-server", metavar="HOST:PORT", help="Brokers to use instead of the worker's own.")
+@click.option(
+    "--health", metavar="HOST:PORT", help="The address for /healthz and /metrics, instead of the worker's own."
+)
+@click.option(
+    "--stop-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    help="How long running handlers may continue after SIGTERM.",
+)
+@click.option("--quiet", is_flag=True, help="Print no status line.")
 @click.option(
     "--log-level",
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",
     show_default=True,
-    help="Of the log on standard error.",
+    help="The level of the log on standard error.",
 )
 def run(
     target: str,

@@ -26,7 +26,7 @@ from shareq.protocol.share import TERMINAL, AcknowledgeType, RecordState
 _OF_SHARE_PARTITIONS: Final = 2
 """FindCoordinator's key type of share partitions."""
 _FENCE: Final = 2**31 - 1
-"""A leader epoch above all."""
+"""A leader epoch above all others."""
 _LOOK_MS: Final = 100
 """The wait of a fetch that only has a leader write."""
 _READS: Final = 5

@@ -14,8 +14,8 @@ from shareq.client.errors import ClientError
 from shareq.client.security.config import SaslConfig
 
 Use = Literal["from", "to", "pretend"]
-"""The folder's part: one that is left has to exist, one that is moved to may be new; one that nothing is written to is
-not made: a folder that goes again stands for it.
+"""The role of a folder: a source must exist, a target may be new. A new target to which nothing is written is not
+created; a temporary folder takes its place.
 """
 USER: Final = "shareq-migrate"
 STOP_S: Final = 60.0
@@ -32,7 +32,9 @@ def is_folder(text: str) -> bool:
 
 
 class FolderBroker:
-    """The broker of a folder. Only who has its `login` can use it: other users of the machine have not."""
+    """The broker of a folder. Only clients with its `login` can use it, which other users of the machine do not
+    have.
+    """
 
     def __init__(self, folder: str, use: Use) -> None:
         """Start it. Raises FolderRefused."""

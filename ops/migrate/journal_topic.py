@@ -24,9 +24,10 @@ from shareq.protocol.records.record_codec import RecordData
 CONFIGS: Final = {"cleanup.policy": "compact", "max.message.bytes": str(16 << 20)}
 MOST_ENTRIES: Final = 500
 MOST_BYTES: Final = 256 << 10
-"""The entries of one batch: so many, or so many bytes and what the last of them has more, before compression."""
+"""The limits of one batch before compression: this many entries, or this many bytes, which its last entry may
+exceed."""
 NOTED_BYTES: Final = 64 << 20
-"""The bytes that notes may be about before they are written: so much is found out again after a kill."""
+"""The bytes of records that notes may cover before they are written: after a kill this much is found out again."""
 
 
 class JournalTopic:

@@ -86,9 +86,8 @@ class QueryBooks:
     # -- Spark's side
 
     def begin(self, start: SourceOffset) -> list[AckRange]:
-        """Begin after the micro-batch of `start`, which is committed.
-
-        What to ACCEPT now; the answers go to `acknowledged`.
+        """Begin after the committed micro-batch of `start`. Return what to ACCEPT now; the answers go to
+        `acknowledged`.
         """
         known = _of_batch(start)
         for key, ranges in start.unconfirmed.items():
@@ -121,7 +120,7 @@ class QueryBooks:
     # -- the broker's side
 
     def acquired(self, ranges: Iterable[Acquired], *, session_of: SessionOf, now_ms: float, lock_ms: int) -> Verdicts:
-        """Take a poll's `ranges`, locked for `lock_ms` from now at most. What to acknowledge at once."""
+        """Take a poll's `ranges`, locked for `lock_ms` from now at most. Return what to acknowledge at once."""
         verdicts = Verdicts()
         found: dict[tuple[SharePartition, int], list[tuple[int, int]]] = {}
         for topic, topic_id, partition, first, last, count in ranges:
@@ -159,8 +158,8 @@ class QueryBooks:
         by_count[count] = by_count[count] | ranges if count in by_count else ranges
 
     def acknowledged(self, results: Iterable[Result]) -> None:
-        """Answers to ACCEPTs. Confirmed ranges are settled; of others the locks count as lost, unless the broker still
-        has them, and their records stay in the offsets.
+        """Handle answers to ACCEPTs. Confirmed ranges are settled; of others the locks count as lost, unless the broker
+        still has them, and their records stay in the offsets.
         """
         confirmed, lost = self._told_apart(results)
         for key, ranges in confirmed.items():
@@ -260,7 +259,7 @@ class QueryBooks:
         return self._counters.lost - before
 
     def expire(self, now_ms: float) -> int:
-        """Let go the locks that have run out. Returns how many offsets that were."""
+        """Drop the locks that have run out. Return the number of their offsets."""
         before = self._counters.lost
         for key, claims in list(self._claims.items()):
             for claim in [claim for claim in claims if claim.ends_ms <= now_ms]:

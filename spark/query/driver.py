@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 POLL_MS: Final = 500
 """The time that `latest` waits for a first record. Spark asks again at once."""
 FILL_MS: Final = 1_000
-"""The time for which it goes on to fill a micro-batch, as long as there is more."""
+"""The time for which it continues to fill a micro-batch while there are more records."""
 LOOK_MS: Final = 1_000
 """The least time between two looks at start offsets and lag."""
 _NO_LIMIT: Final = 2**31 - 1
@@ -291,7 +291,7 @@ class Driver:
 
 
 def _tell_refused(results: Iterable[tuple[AckRange, int]], what: str) -> None:
-    """One line for each kind of refusal, not for each range."""
+    """Log one line for each kind of refusal, not for each range."""
     refused: dict[int, list[AckRange]] = {}
     for ack, code in results:
         if code != ErrorCode.NONE:

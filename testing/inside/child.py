@@ -31,7 +31,7 @@ from shareq.testing.inside.world import Inside, Start
 
 
 def run(arguments: Sequence[str], control: socket.socket, start: Start, own_dir: str | None) -> int:
-    """Serve until a signal; the exit code. `own_dir` is removed when the test has ended."""
+    """Serve until a signal, and return the exit code. `own_dir` is removed when the test has ended."""
 
     def crash() -> None:
         channel.crash()

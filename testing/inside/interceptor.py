@@ -28,7 +28,7 @@ WHY: Final = "a fault of shareq.testing"
 
 
 class _Relay:
-    """Passes on that an answer has come."""
+    """A callback that passes on the arrival of an answer."""
 
     __slots__ = ("_then",)
 
@@ -77,7 +77,7 @@ class Interceptor:
         self._rules[rule.number] = _Active(rule, 0, 0, [])
 
     def remove(self, number: int) -> int:
-        """Let go of what the rule holds, and forget it; how often it was applied."""
+        """Release the requests that the rule holds, and forget it; return how often it was applied."""
         active = self._rules.pop(number, None)
         if active is None:
             return 0
@@ -85,7 +85,7 @@ class Interceptor:
         return active.hits
 
     def release(self, number: int) -> int:
-        """Let go of what a rule holds now; how many requests."""
+        """Release the requests that a rule holds now; return their number."""
         active = self._rules.get(number)
         return 0 if active is None else self._release(active)
 

@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG: Final = 1
 _MOST_OPEN: Final = 256  # descriptors: the nursery has a handful
 
 Children = dict[int, str | None]
-"""The folder that is removed with the test, by process id."""
+"""The temporary folder of each child, by process id, which is removed with the test."""
 
 
 def main(descriptor: int) -> None:

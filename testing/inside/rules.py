@@ -41,7 +41,7 @@ class Rule:
         return self.group is not None or self.topic is not None
 
     def counts(self, seen: int) -> bool:
-        """Return True if the `seen`th request of those it is about, from 1 on, is meant."""
+        """Return True if the rule applies to the `seen`th of the requests it matches, counted from 1."""
         if self.nth is not None:
             return seen == self.nth
         return self.times is None or seen <= self.times
@@ -57,7 +57,7 @@ class Rule:
 
 
 def api_of(name: str) -> ApiKey:
-    """Return the API that Kafka names so (`ShareFetch`). ValueError."""
+    """Return the API of a Kafka name (`ShareFetch`). Raises ValueError for an unknown one."""
     wanted = name.replace("_", "").upper()
     for key in ApiKey:
         if key.name.replace("_", "") == wanted:
@@ -67,7 +67,7 @@ def api_of(name: str) -> ApiKey:
 
 
 def code_of(name: str | int) -> ErrorCode:
-    """Return the error code of that name (`NOT_LEADER_OR_FOLLOWER`) or number. ValueError."""
+    """Return the error code of a name (`NOT_LEADER_OR_FOLLOWER`) or number. Raises ValueError for an unknown one."""
     try:
         return ErrorCode(name) if isinstance(name, int) else ErrorCode[name.upper()]
     except (KeyError, ValueError):

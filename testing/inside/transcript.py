@@ -19,7 +19,7 @@ from shareq.testing.helpers import CLIENT_ID
 
 ENTRIES: Final = 1_000
 POLLS: Final = 200
-"""Polls of the helpers that are kept: they are many, and nothing else is to be forgotten for them."""
+"""The helpers' polls that are kept, apart from other requests, which their large number would displace."""
 FRAME_BYTES: Final = 32 * 1024
 """The longest requests and answers that are kept. Only the size of longer ones is: a transcript has 77 MB at most."""
 LONGEST_LINE: Final = 400
@@ -193,7 +193,7 @@ def _name(api_key: int) -> str:
 
 
 def _fields(part: Structure, topic_name: Callable[[bytes], str | None]) -> Iterator[str]:
-    """NAME=VALUE of what is not empty, zero or -1."""
+    """Return NAME=VALUE for each field that is not empty, zero or -1."""
     for name in part.FIELDS:
         value = getattr(part, name)
         if name in _DULL or value is None or value is False or value in (0, -1, "", b"", [], ZERO_UUID):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shareq.broker.process.server import Server
 
 Reply = Callable[[Any], None]
-"""Takes what JSON can hold."""
+"""A callback that takes a JSON value."""
 
 
 class Start(NamedTuple):

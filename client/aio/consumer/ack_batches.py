@@ -16,7 +16,7 @@ from shareq.protocol.primitives import Tags
 from shareq.protocol.share import AcknowledgeType
 
 Answered: TypeAlias = "Callable[[Waiting, ClientError | None], None]"
-"""Is called once: with None when the broker has written the acknowledgement down, else with why it has not."""
+"""A callback, called once: with None when the broker has stored the acknowledgement, else with the error."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +38,7 @@ class Waiting:
             each(self, error)
 
     def goes_on(self, first: int, kind: AcknowledgeType, answered: tuple[Answered, ...], reason: str) -> bool:
-        """Return whether records from `first` on, of the same partition, can be part of it."""
+        """Return whether records from `first` on, of the same partition, can be joined to this acknowledgement."""
         if first != self.last + 1 or kind is not self.kind or kind is RENEW or not self.records:
             return False
         return answered is self.answered and reason == self.reason
@@ -67,7 +67,7 @@ def batches_of(portion: Portion) -> dict[TopicIdPartition, list[AcknowledgementB
 
 
 def delays_of(portion: Portion) -> Portion:
-    """Return those that release records with a delay."""
+    """Return the acknowledgements that release records with a delay."""
     found = {
         tp: [one for one in waiting if one.kind is RELEASE and any(each.later_ms for each in one.records)]
         for tp, waiting in portion.items()
@@ -100,8 +100,8 @@ def reasons_of(portion: Portion) -> dict[TopicIdPartition, Tags]:
 
 
 def last_of_each(waiting: list[Waiting]) -> list[Waiting]:
-    """Return one acknowledgement of each record, ascending: of several the last that ends its lock, else the last. All
-    are answered.
+    """Return one acknowledgement for each record, ascending: the last that ends its lock, or else the last. It answers
+    the callers of the others, too.
     """
     renewed = {record for one in waiting if one.kind is RENEW for record in one.records}
     if renewed:
@@ -117,7 +117,7 @@ def last_of_each(waiting: list[Waiting]) -> list[Waiting]:
 
 
 def apart(one: Waiting, single: set[ShareRecord]) -> list[Waiting]:
-    """Return it in parts: each record that is in `single` by itself."""
+    """Return the acknowledgement in parts, with each record of `single` in a part of its own."""
     if len(one.records) < 2 or single.isdisjoint(one.records):
         return [one]
     parts: list[Waiting] = []

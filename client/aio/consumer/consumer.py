@@ -48,10 +48,10 @@ DEFAULT_PREFETCH: Final = 100
 DEFAULT_MAX_BYTES: Final = 8 << 20
 DEFAULT_RENEW_S: Final = 600.0
 PATIENCE_S: Final = 60.0
-"""The time of one look for records, for callers that wait for ever."""
+"""The seconds of one wait for records, which callers without a timeout repeat."""
 SESSION_OF: Final[Callable[[ShareRecord], SessionTask]] = attrgetter("session")
 TURN_S: Final = 0.01
-"""The time after which a loop over records that are there gives way to whatever else runs on the event loop."""
+"""The seconds after which a loop over buffered records yields to other tasks on the event loop."""
 GROUP: Final = "group"
 SHARE: Final = "share"
 """The purposes of connections: a fetch that waits would hold everything else up."""
@@ -69,7 +69,7 @@ class ShareMetrics:
     lost: int = 0
     """Records whose lock ended before they were acknowledged."""
     refused: int = 0
-    """Acknowledgements that were not taken."""
+    """Acknowledgements that the broker refused."""
     fetches: int = 0
     buffered: int = 0
     in_hand: int = 0
@@ -89,10 +89,10 @@ class ShareConsumer:
 
     `prefetch` is how many records are acquired ahead; 0: only the requested ones. With `acquire_mode="batch_optimized"`
     brokers round up to whole batches; with "record_limit" they do not (Apache Kafka 4.2 and later). Locks are renewed
-    half way until a record was held for `renew_s` seconds; 0: never. `properties` are the client's by Kafka's names,
-    for TLS, SASL and timeouts. Methods raise AuthenticationFailed, BrokerError when the group or a topic is refused for
-    good, UnsupportedApi when a broker is too old, and ClientError after `close`, without a topic, or outside the event
-    loop that the consumer was started on. A cluster that is away is waited for.
+    after half their time until a record was held for `renew_s` seconds; 0: never. `properties` are the client's by
+    Kafka's names, for TLS, SASL and timeouts. Methods raise AuthenticationFailed, BrokerError when the group or a topic
+    is refused for good, UnsupportedApi when a broker is too old, and ClientError after `close`, without a topic, or
+    outside the event loop that the consumer was started on. A cluster that is away is waited for.
     """
 
     def __init__(
@@ -292,7 +292,7 @@ class ShareConsumer:
                     return found[0]
 
     def records_are_there(self) -> bool:
-        """Begin a call for records: records handed out before are accepted. Return whether it need not wait."""
+        """Begin a call for records, which accepts those handed out before. Return True if the call need not wait."""
         if not self._member.topics and not self._closing:
             raise ClientError(f"the consumer of share group {self.group_id} has no topics: subscribe first")
         self._check_loop()
@@ -303,9 +303,8 @@ class ShareConsumer:
         return bool(self._buffer)
 
     def goes_on(self) -> bool:
-        """Begin a step of a loop over records. Return whether it may be handed some at once.
-
-        For `TURN_S` seconds it may: then whatever else runs on the event loop has its turn.
+        """Begin a step of a loop over records. Return whether it may take buffered records at once: for `TURN_S`
+        seconds it may, then other tasks on the event loop have their turn.
         """
         return not self._closing and self.records_are_there() and self.polled_at - self._gave_way_at <= TURN_S
 
@@ -473,11 +472,11 @@ class ShareConsumer:
 
     @property
     def lock_s(self) -> float:
-        """The time of a lock by the last answer, in seconds; 0 before the first."""
+        """The duration of locks according to the last answer, in seconds; 0 before the first."""
         return min((each.held.lock_s for each in self._sessions.values() if each.held.lock_s), default=0.0)
 
     def acquire_ahead(self, records: int) -> None:
-        """Acquire so many records ahead from now on, in the place of `prefetch`."""
+        """Acquire this many records ahead from now on, in place of `prefetch`."""
         if records != self._prefetch:
             self._prefetch = records
             self._wake_for_more()
@@ -487,7 +486,7 @@ class ShareConsumer:
         return self._hand_out(most) if self.records_are_there() else []
 
     def give_back(self, keep: int) -> int:
-        """Release records acquired ahead except the first `keep`, and return how many those are.
+        """Release records acquired ahead except the first `keep`, and return the number released.
 
         Only records at their first delivery: others are nearer to their limit.
         """
@@ -660,7 +659,7 @@ class ShareConsumer:
                 self._waiters.discard(waiter)
 
     def _tell(self) -> None:
-        """Let all waiting calls look again."""
+        """Wake all waiting calls, which check for records again."""
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)

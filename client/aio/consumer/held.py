@@ -15,7 +15,7 @@ from shareq.protocol.share import AcknowledgeType
 
 
 class HeldRecords:
-    """One session's. `lock_s` is how long its locks last, 0 before the first answer."""
+    """The records held by one session. `lock_s` is the duration of its locks, 0 before the first answer."""
 
     def __init__(self) -> None:
         self.lock_s = 0.0
@@ -40,7 +40,7 @@ class HeldRecords:
     def add(self, records: Sequence[ShareRecord]) -> list[ShareRecord]:
         """Add records of one partition that were acquired together.
 
-        Return earlier deliveries of them whose locks have ended, as that shows.
+        Return earlier deliveries of the same records, whose locks must have ended.
         """
         if not records:
             return []
@@ -69,7 +69,7 @@ class HeldRecords:
     def acknowledge(
         self, records: Iterable[ShareRecord], kind: AcknowledgeType, answered: tuple[Answered, ...], reason: str = ""
     ) -> None:
-        """Queue acknowledgements for the next request: neighbours with the same `answered` are one, but for renewals.
+        """Queue acknowledgements for the next request: neighbours with the same `answered` are joined, except renewals.
 
         A waiting renewal is replaced by an acknowledgement that ends the lock.
         """
@@ -240,7 +240,7 @@ class HeldRecords:
         return None if earliest == math.inf else max(now, renewal_time(earliest, self.lock_s))
 
     def _earliest(self, now: float) -> float:
-        """Return a time before which no lock ends of those that have not ended; exact where it is near."""
+        """Return a time before which none of the remaining locks ends; exact if that time is near."""
         if self._first_deadline <= due_until(now, self.lock_s):  # that record may be finished by now, or renewed
             self._first_deadline = min((one.deadline for one in self if one.deadline > now), default=math.inf)
         return self._first_deadline

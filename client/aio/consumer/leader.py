@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 LONG_WAIT_MS: Final = 500
 SHORT_WAIT_MS: Final = 50
 SPLITS: Final = 64
-"""The most times that acknowledgements which were refused for one of them are halved, until some are taken again."""
+"""The most times that refused acknowledgements are halved to find the one at fault; accepted ones reset the count."""
 AT_ONCE: Final = 1_000
 """Records that are handed over in one turn of the loop."""
 ON_LOOP_BYTES: Final = 256 << 10
@@ -70,11 +70,13 @@ class Ground(Protocol):
         """Take note that a lock began again."""
 
     def refused(self, error: ClientError) -> None:
-        """Take an error for which trying again would not help."""
+        """Take an error that a retry would not resolve."""
 
 
 class SessionTask:
-    """Owns one `Leader`. `wake` after anything that it may have to look at: acknowledgements, room, an assignment."""
+    """The task that owns one `Leader`. Call `wake` after any change that concerns it: acknowledgements, room, an
+    assignment.
+    """
 
     def __init__(self, ground: Ground, core: ShareCore, leader: Leader) -> None:
         self._ground = ground

@@ -48,7 +48,7 @@ class Membership:
         self._look_now.set()
 
     def look_again(self) -> None:
-        """Look for leaders soon: one is not where it was."""
+        """Look for leaders soon: one has moved."""
         self._look_now.set()
 
     async def leave(self) -> None:
@@ -57,7 +57,7 @@ class Membership:
         await self._core.leave(LEAVE_MS)
 
     def cancel(self) -> None:
-        """Stop without a word."""
+        """Stop without a last heartbeat."""
         for task in self._tasks:
             task.cancel()
 
@@ -105,7 +105,9 @@ class Membership:
                     await asyncio.sleep(backoff_s(self._backoff_ms, LONGEST_PAUSE_MS, 1))
 
     async def _look(self) -> bool:
-        """Give every assigned partition of the topics to its leader. Returns whether each has one."""
+        """Assign every assigned partition of the topics to the session of its leader. Return whether each has a
+        leader.
+        """
         if self._member.assignment is None:
             return True
         try:

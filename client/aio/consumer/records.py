@@ -135,12 +135,12 @@ class ShareRecord:
         return self._owner is owner
 
     async def accept(self) -> None:
-        """Done: it never comes again."""
+        """Accept the record: it is never delivered again."""
         await self._owner.settle(self, ACCEPT)
 
     async def release(self, reason: str = "", *, delay_s: float = 0.0) -> None:
-        """Not now: to any member of the group, at once or after the group's redelivery delay. `reason` as of `reject`,
-        for when this was its last delivery.
+        """Release the record to any member of the group, at once or after the group's redelivery delay. `reason` as of
+        `reject`, for when this was its last delivery.
 
         With `delay_s` not for so many seconds: the broker keeps it, on shareq, in a group with `shareq.delay.enable`.
         Elsewhere it is refused (UnsupportedApi; BrokerError where the group has no delays, or none that long), and the
@@ -195,11 +195,11 @@ class ShareBatch(Sequence[ShareRecord]):
         await self._owner.settle_all(self._records, ACCEPT)
 
     async def release(self, reason: str = "") -> None:
-        """Not now; see `ShareRecord.release`."""
+        """Release all records; see `ShareRecord.release`."""
         await self._owner.settle_all(self._records, RELEASE, reason)
 
     async def reject(self, reason: str = "") -> None:
-        """No one can work on them; see `ShareRecord.reject`."""
+        """Reject all records; see `ShareRecord.reject`."""
         await self._owner.settle_all(self._records, REJECT, reason)
 
     async def renew(self) -> None:
@@ -251,7 +251,7 @@ class Piece(NamedTuple):
     beyond: Sequence[tuple[int, int]] = ()
 
     def parts(self, most: int) -> Iterator[Piece]:
-        """Yield it in pieces of at most so many records each; the ranges are in the first."""
+        """Yield pieces of at most this many records each; the first piece has all ranges."""
         if len(self.counts) <= most:
             yield self
             return
@@ -298,7 +298,7 @@ class Unread(NamedTuple):
 
 
 EXPANSION: Final = 1032
-"""The most bytes of records that a byte stands for in a batch that is compressed."""
+"""The most bytes of records to which one byte of a compressed batch may expand."""
 _NO_BATCH: Final = BatchHeader(*[0] * 13)
 
 
@@ -344,7 +344,7 @@ def _chosen(found: Columns, wanted: Sequence[Acquired], missing: list[tuple[int,
 
 
 class _Left:
-    """Acquired ranges that are not looked at yet, ascending."""
+    """The acquired ranges that are not processed yet, ascending."""
 
     def __init__(self, acquired: Sequence[Acquired]) -> None:
         self._ranges = sorted(acquired, reverse=True)

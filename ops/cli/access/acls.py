@@ -31,17 +31,27 @@ class AclRow(NamedTuple):
 def _filters(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
-            click.option("--resource", type=click.Choice(tuple(RESOURCES)), default="any", help="Only of this kind."),
-            click.option("--name", metavar="NAME", help="Only of this name."),
+            click.option(
+                "--resource",
+                type=click.Choice(tuple(RESOURCES)),
+                default="any",
+                help="Only rules for this kind of resource.",
+            ),
+            click.option("--name", metavar="NAME", help="Only rules for this resource name."),
             click.option(
                 "--pattern",
                 type=click.Choice(tuple(PATTERNS)),
                 default="any",
-                help="Only of this pattern; match: all that apply to the name.",
+                help="Only rules with this pattern type; match: all rules that apply to the name.",
             ),
-            click.option("--principal", metavar="User:NAME", help="Only of this user."),
-            click.option("--host", metavar="ADDRESS", help="Only from this address."),
-            click.option("--operation", type=click.Choice(tuple(OPERATIONS)), default="any", help="Only for this."),
+            click.option("--principal", metavar="User:NAME", help="Only rules for this user."),
+            click.option("--host", metavar="ADDRESS", help="Only rules for this address."),
+            click.option(
+                "--operation",
+                type=click.Choice(tuple(OPERATIONS)),
+                default="any",
+                help="Only rules for this operation.",
+            ),
             click.option("--permission", type=click.Choice(tuple(PERMISSIONS)), default="any"),
         )
     ):
@@ -71,7 +81,7 @@ def _filter(options: dict[str, Any]) -> AclFilter:
 )
 @_filters
 def list_acls(session: Session, **options: Any) -> Iterator[AclRow]:
-    """List rules, all or those that every option fits."""
+    """List rules: all, or those that match every option."""
     for acl in session.admin.acls.find(_filter(options)):
         yield AclRow(*acl, True)
 
@@ -84,13 +94,20 @@ def list_acls(session: Session, **options: Any) -> Iterator[AclRow]:
     "      --operation read --operation write --dry-run",
     row=AclRow,
 )
-@click.option("--principal", "principals", metavar="User:NAME", multiple=True, required=True, help="Who. Repeatable.")
-@click.option("--resource", type=click.Choice(_GIVEN), required=True, help="Kind of what it is about.")
-@click.option("--name", metavar="NAME", help="Its name, * for all; not needed for the cluster.")
+@click.option(
+    "--principal",
+    "principals",
+    metavar="User:NAME",
+    multiple=True,
+    required=True,
+    help="The user that the rule is for. Repeatable.",
+)
+@click.option("--resource", type=click.Choice(_GIVEN), required=True, help="The kind of resource.")
+@click.option("--name", metavar="NAME", help="The resource's name, * for all; not needed for the cluster.")
 @click.option("--pattern", type=click.Choice(("literal", "prefixed")), default="literal", show_default=True)
 @click.option("--operation", "operations", type=click.Choice(tuple(OPERATIONS)[1:]), multiple=True, required=True)
 @click.option("--host", "hosts", metavar="ADDRESS", multiple=True, default=("*",), show_default=True)
-@click.option("--deny", is_flag=True, help="Forbid it, whatever else allows it.")
+@click.option("--deny", is_flag=True, help="Deny the operation, whatever other rules allow.")
 @dry_run_option
 def create(
     session: Session,
@@ -142,7 +159,7 @@ def create(
 @yes_option
 @dry_run_option
 def delete(session: Session, yes: bool, dry_run: bool, **options: Any) -> Iterator[AclRow]:
-    """Remove the rules that every option fits."""
+    """Remove the rules that match every option."""
     which = _filter(options)
     found = session.admin.acls.find(which)
     if dry_run or not found:

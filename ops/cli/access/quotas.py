@@ -67,7 +67,7 @@ def list_quotas(session: Session, **options: Any) -> Iterator[QuotaRow]:
     row=QuotaChangeRow,
 )
 @_entity_options
-@click.option("--set", "settings", metavar="NAME=NUMBER", multiple=True, help="A limit. Repeatable.")
+@click.option("--set", "settings", metavar="NAME=NUMBER", multiple=True, help="A limit to set. Repeatable.")
 @click.option("--unset", metavar="NAME", multiple=True, help="A limit to remove. Repeatable.")
 @dry_run_option
 def alter(

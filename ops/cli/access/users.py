@@ -23,7 +23,7 @@ _MECHANISMS = click.option(
     "mechanisms",
     type=click.Choice(tuple(MECHANISMS), case_sensitive=False),
     multiple=True,
-    help="Repeatable [default: both for set, those there are for delete].",
+    help="The mechanism. Repeatable [default: both for set, all existing ones for delete].",
 )
 
 
@@ -57,7 +57,11 @@ def list_users(session: Session, names: tuple[str, ...]) -> Iterator[UserRow]:
     row=UserChangeRow,
 )
 @click.argument("user")
-@click.option("--password-file", metavar="FILE", help="Its first line [default: of standard input, or asked for].")
+@click.option(
+    "--password-file",
+    metavar="FILE",
+    help="The file whose first line is the password [default: standard input, or a prompt].",
+)
 @_MECHANISMS
 @click.option("--iterations", type=click.IntRange(4096, 16384), default=DEFAULT_ITERATIONS, show_default=True)
 def set_password(
@@ -104,7 +108,7 @@ def _password(path: str | None) -> str:
 def delete(
     session: Session, user: str, mechanisms: tuple[str, ...], yes: bool, dry_run: bool
 ) -> Iterator[UserChangeRow]:
-    """Take a user's passwords away."""
+    """Delete a user's passwords."""
     known = [each.mechanism for each in session.admin.users.find([user])]
     chosen = [each for each in known if not mechanisms or each in mechanisms]
     if not chosen:

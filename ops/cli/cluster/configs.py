@@ -50,7 +50,11 @@ def _resource(kind: str, name: str) -> Resource:
 
 
 @cluster_command(
-    command, "list", "  shareq configs list\n  shareq configs list group", row=ResourceRow, empty="nothing of that kind"
+    command,
+    "list",
+    "  shareq configs list\n  shareq configs list group",
+    row=ResourceRow,
+    empty="no resources of that kind",
 )
 @click.argument("kinds", metavar="[KIND]...", nargs=-1)
 def list_resources(session: Session, kinds: tuple[str, ...]) -> Iterator[ResourceRow]:
@@ -70,11 +74,11 @@ def list_resources(session: Session, kinds: tuple[str, ...]) -> Iterator[Resourc
     "  shareq configs describe broker 1 --name log.retention.ms --json",
     row=ConfigRow,
     columns=("name", "value", "source"),
-    empty="nothing is set; --all shows defaults",
+    empty="no property is set; --all shows defaults",
 )
 @_KIND
 @click.argument("resources", metavar="NAME...", nargs=-1, required=True)
-@click.option("--all", "with_defaults", is_flag=True, help="Also what is nowhere set.")
+@click.option("--all", "with_defaults", is_flag=True, help="Include properties that are set nowhere.")
 @click.option("--name", "names", metavar="KEY", multiple=True, help="Only this property, set or not. Repeatable.")
 def describe(
     session: Session, kind: str, resources: tuple[str, ...], with_defaults: bool, names: tuple[str, ...]
@@ -110,10 +114,18 @@ def describe(
 )
 @_KIND
 @click.argument("resource", metavar="NAME")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A value. Repeatable.")
-@click.option("--unset", metavar="KEY", multiple=True, help="It gets its default again. Repeatable.")
-@click.option("--append", "appended", metavar="KEY=WORD", multiple=True, help="A word more in a list. Repeatable.")
-@click.option("--subtract", "subtracted", metavar="KEY=WORD", multiple=True, help="A word less in a list. Repeatable.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A property to set. Repeatable.")
+@click.option("--unset", metavar="KEY", multiple=True, help="A property to reset to its default. Repeatable.")
+@click.option(
+    "--append", "appended", metavar="KEY=WORD", multiple=True, help="A word to add to a list property. Repeatable."
+)
+@click.option(
+    "--subtract",
+    "subtracted",
+    metavar="KEY=WORD",
+    multiple=True,
+    help="A word to remove from a list property. Repeatable.",
+)
 @dry_run_option
 def alter(
     session: Session,

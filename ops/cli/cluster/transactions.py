@@ -50,9 +50,17 @@ class AbortRow(NamedTuple):
     row=TransactionRow,
     empty="no transactions",
 )
-@click.option("--state", "states", metavar="STATE", multiple=True, help="Only of this state. Repeatable.")
-@click.option("--producer-id", "producers", type=int, multiple=True, help="Only of this producer. Repeatable.")
-@click.option("--open-for", "open_for_s", metavar="SECONDS", type=click.IntRange(0), help="Only if open for longer.")
+@click.option("--state", "states", metavar="STATE", multiple=True, help="Only transactions in this state. Repeatable.")
+@click.option(
+    "--producer-id", "producers", type=int, multiple=True, help="Only transactions of this producer id. Repeatable."
+)
+@click.option(
+    "--open-for",
+    "open_for_s",
+    metavar="SECONDS",
+    type=click.IntRange(0),
+    help="Only transactions open for longer than this.",
+)
 def list_transactions(
     session: Session, states: tuple[str, ...], producers: tuple[int, ...], open_for_s: int | None
 ) -> Iterator[TransactionRow]:
@@ -89,8 +97,8 @@ def describe(session: Session, ids: tuple[str, ...]) -> Iterator[TransactionInfo
     row=AbortRow,
 )
 @click.argument("transactional_id", metavar="[ID]", required=False)
-@click.option("--topic", metavar="TOPIC:PARTITION", help="In place of an id: where one hangs that no id knows.")
-@click.option("--first-offset", type=click.IntRange(0), help="Its first offset there.")
+@click.option("--topic", metavar="TOPIC:PARTITION", help="The partition of a hanging transaction whose id is unknown.")
+@click.option("--first-offset", type=click.IntRange(0), help="The hanging transaction's first offset in the partition.")
 @yes_option
 @dry_run_option
 def abort(

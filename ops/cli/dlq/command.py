@@ -128,10 +128,10 @@ def _letter_line(row: LetterRow) -> str:
 @click.argument("queue", metavar="QUEUE[:PARTITION]")
 @from_option
 @click.option("--group", help="Only letters of this share group.")
-@click.option("--source-topic", metavar="TOPIC", help="Only of records of this topic.")
-@click.option("--reason", help="Only with this message, or this disposition.")
+@click.option("--source-topic", metavar="TOPIC", help="Only letters of records from this topic.")
+@click.option("--reason", help="Only letters with this message or disposition.")
 @click.option("--open", "only_open", is_flag=True, help="Only letters that no redrive has sent back.")
-@click.option("--max-records", "-n", type=click.IntRange(1), help="End after so many.")
+@click.option("--max-records", "-n", type=click.IntRange(1), help="End after this many letters.")
 def show(
     session: Session,
     queue: str,

@@ -47,7 +47,7 @@ _COLUMNS: Final = ("redrive", "state", "queue", "target", "left", "counts", "tro
 
 
 def _offsets(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Offsets as 42, and the first and the last of some, inclusive, as 0-5."""
+    """Read an offset as 42, or a range as 0-5 with both ends included."""
     return [_first_and_last(text) for text in texts]
 
 
@@ -126,24 +126,28 @@ class RedriveOptions(NamedTuple):
     help="Only these letters, by offset in the partition: 42, or 0-5. Repeatable.",
 )
 @click.option("--group", help="Only letters of this share group.")
-@click.option("--source-topic", metavar="TOPIC[:PARTITION]", help="Only of records of this topic.")
+@click.option("--source-topic", metavar="TOPIC[:PARTITION]", help="Only letters of records from this topic.")
 @click.option(
     "--source-offset",
     "source_offsets",
     metavar="OFFSET[-LAST]",
     callback=_offsets,
     multiple=True,
-    help="Only of records at these offsets of it.",
+    help="Only letters of records at these offsets of that topic.",
 )
-@click.option("--reason", help="Only with this message, or this disposition.")
-@click.option("--died-from", metavar="TIME", help="Only of records that died then or later.")
-@click.option("--died-until", metavar="TIME", help="Only of records that died before.")
-@click.option("--to-group", is_flag=True, help="To the topic redrive.GROUP, which --group alone reads.")
+@click.option("--reason", help="Only letters with this message or disposition.")
+@click.option("--died-from", metavar="TIME", help="Only letters of records that died at this time or later.")
+@click.option("--died-until", metavar="TIME", help="Only letters of records that died before this time.")
+@click.option("--to-group", is_flag=True, help="Send the letters to the topic redrive.GROUP, which only --group reads.")
 @click.option(
-    "--per-second", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="At most so many."
+    "--per-second",
+    type=click.IntRange(1, 1_000_000),
+    default=100,
+    show_default=True,
+    help="The most letters sent back per second.",
 )
-@click.option("--again", is_flag=True, help="Also letters that were sent back before.")
-@click.option("--wait", is_flag=True, help="Until it is over.")
+@click.option("--again", is_flag=True, help="Include letters that were sent back before.")
+@click.option("--wait", is_flag=True, help="Wait until the redrive is over.")
 @yes_option
 @dry_run_option
 def _redrive(session: Session, **given: Any) -> Iterator[RedriveRow]:

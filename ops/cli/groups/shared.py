@@ -207,7 +207,11 @@ def _add_members(group: ClusterGroup, kind: Kind, word: str) -> None:
 
 def _add_offsets(group: ClusterGroup, kind: Kind, word: str) -> None:
     @cluster_command(
-        group, "offsets", f"  shareq {word} offsets packers", row=OffsetRow, empty="it has not begun anywhere"
+        group,
+        "offsets",
+        f"  shareq {word} offsets packers",
+        row=OffsetRow,
+        empty="the group has not begun in any partition",
     )
     @click.argument("groups", metavar="GROUP...", nargs=-1, required=True)
     def offsets(session: Session, groups: tuple[str, ...]) -> Iterator[OffsetRow]:
@@ -254,7 +258,13 @@ def _add_reset(group: ClusterGroup, kind: Kind, word: str) -> None:
         row=ResetRow,
     )
     @click.argument("name", metavar="GROUP")
-    @click.option("--topic", "topics", metavar="TOPIC[:PARTITION]", multiple=True, help="What to reset. Repeatable.")
+    @click.option(
+        "--topic",
+        "topics",
+        metavar="TOPIC[:PARTITION]",
+        multiple=True,
+        help="The topic or partition to reset. Repeatable.",
+    )
     @click.option("--all-topics", is_flag=True, help="All partitions that the group has begun.")
     @click.option("--to", metavar="PLACE", required=True, help=f"Where it goes on: {FORMS}.")
     @yes_option

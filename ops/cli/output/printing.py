@@ -39,7 +39,7 @@ def print_json_rows(rows: Iterable[Any]) -> None:
 
 
 def print_json(value: Any) -> None:
-    """One object, in several lines."""
+    """Print one object, in several lines."""
     sys.stdout.write(_json_text(to_json(value), indent=2) + "\n")
 
 
@@ -50,7 +50,7 @@ def print_json_line(value: Any) -> None:
 
 
 def print_table(rows: Iterable[Any], columns: Sequence[str]) -> int:
-    """Rows in columns, with rich on a terminal that has it. Returns how many."""
+    """Print rows in columns, with rich on a terminal if it is installed. Return their number."""
     count = 0
     is_terminal = sys.stdout.isatty()
     draw = _rich_table if is_terminal and has_rich() else _plain_table
@@ -62,7 +62,7 @@ def print_table(rows: Iterable[Any], columns: Sequence[str]) -> int:
 
 
 def print_object(row: Any, columns: Sequence[str]) -> None:
-    """One row, a field a line."""
+    """Print one row, a field per line."""
     width = max(map(len, columns))
     for name in columns:
         sys.stdout.write(f"{_title(name).lower():{width}}  {_text(getattr(row, name))}\n")
@@ -95,7 +95,7 @@ def _column(name: str, *, people: bool) -> Column:
 
 
 def duration(value: int | None) -> str:
-    """Milliseconds in the unit that fits."""
+    """Return milliseconds as text in the unit that fits."""
     if value is None:
         return "-"
     for unit, name in _UNITS:

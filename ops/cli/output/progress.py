@@ -10,7 +10,7 @@ from typing import Final
 
 EVERY_S: Final = 0.2
 BEGIN_AFTER_S: Final = 1.0
-"""The time before anything is said: what is over sooner says nothing."""
+"""The seconds before the first line: a shorter command shows none."""
 
 
 class Progress:
@@ -36,7 +36,7 @@ class Progress:
 
     @staticmethod
     def clear() -> None:
-        """Take the line away."""
+        """Erase the line."""
         if Progress._shown:
             Progress._shown = False
             sys.stderr.write("\r\x1b[K")

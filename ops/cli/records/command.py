@@ -48,8 +48,8 @@ class WrittenRow(NamedTuple):
 @click.option("--value", help="One record's value, in place of lines of standard input.")
 @click.option("--key", help="The key of each record.")
 @click.option("--key-separator", metavar="TEXT", help="Lines are KEY TEXT VALUE.")
-@click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="Of each record. Repeatable.")
-@click.option("--partition", "-p", type=click.IntRange(0), help="Where to [default: by the key].")
+@click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="A header of each record. Repeatable.")
+@click.option("--partition", "-p", type=click.IntRange(0), help="The partition to write to [default: chosen by key].")
 @click.option("--compression", type=click.Choice(tuple(CODECS)), default="none", show_default=True)
 @click.option("--null", "is_null", is_flag=True, help="One record with a null value: it removes its key.")
 def produce(
@@ -125,7 +125,7 @@ def _batches(records: Iterator[RecordData]) -> Iterator[list[RecordData]]:
         yield batch
 
 
-_isolation = click.option("--committed", is_flag=True, help="Leave out what transactions have aborted or not decided.")
+_isolation = click.option("--committed", is_flag=True, help="Leave out records of aborted and open transactions.")
 
 
 @cluster_command(
@@ -140,8 +140,8 @@ _isolation = click.option("--committed", is_flag=True, help="Leave out what tran
 )
 @click.argument("topics", metavar="TOPIC[:PARTITION]...", nargs=-1, required=True)
 @from_option
-@click.option("--max-records", "-n", type=click.IntRange(1), help="End after so many.")
-@click.option("--follow", "-f", is_flag=True, help="Wait for what comes, until interrupted.")
+@click.option("--max-records", "-n", type=click.IntRange(1), help="End after this many records.")
+@click.option("--follow", "-f", is_flag=True, help="Wait for new records, until interrupted.")
 @_isolation
 def consume(
     session: Session, topics: tuple[str, ...], begin: str, max_records: int | None, follow: bool, committed: bool
@@ -171,9 +171,15 @@ def consume(
 )
 @click.argument("topics", metavar="TOPIC[:PARTITION]...", nargs=-1, required=True)
 @click.option(
-    "--records", "-n", "count", type=click.IntRange(0), default=10, show_default=True, help="Of each partition."
+    "--records",
+    "-n",
+    "count",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="The number of records of each partition.",
 )
-@click.option("--follow/--no-follow", "-f", default=False, help="Go on with what comes, until interrupted.")
+@click.option("--follow/--no-follow", "-f", default=False, help="Continue with new records, until interrupted.")
 @_isolation
 def tail(session: Session, topics: tuple[str, ...], count: int, follow: bool, committed: bool) -> Iterator[RecordRow]:
     """Print the last records of each partition, and end, as tail does; with -f continue with new records.

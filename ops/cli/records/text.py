@@ -45,7 +45,7 @@ class RecordRow(NamedTuple):
 
 
 def text_of(data: bytes | None) -> tuple[str | None, str | None]:
-    """Bytes as text, and how that is to be read."""
+    """Return bytes as text, and its encoding."""
     if data is None:
         return None, None
     try:

@@ -115,7 +115,7 @@ add_pauses(command)
     row=GroupInfo,
 )
 @click.argument("groups", metavar="GROUP...", nargs=-1, required=True)
-@click.option("--plot", "plots", is_flag=True, help="Draw what is in flight, partition by partition, too.")
+@click.option("--plot", "plots", is_flag=True, help="Also draw the records in flight of each partition.")
 @api_options
 def describe(
     session: Session, groups: tuple[str, ...], plots: bool, api: str | None, api_token_file: str | None
@@ -162,8 +162,8 @@ def _shared_line(row: SharedRecordRow) -> str:
     line=_shared_line,
 )
 @click.argument("group")
-@click.option("--topic", "topics", metavar="TOPIC", multiple=True, required=True, help="What to read. Repeatable.")
-@click.option("--max-records", "-n", type=click.IntRange(1), help="End after so many.")
+@click.option("--topic", "topics", metavar="TOPIC", multiple=True, required=True, help="The topic to read. Repeatable.")
+@click.option("--max-records", "-n", type=click.IntRange(1), help="End after this many records.")
 @click.option("--then", "verdict", type=click.Choice(tuple(_VERDICTS)), default="accept", show_default=True)
 @click.option(
     "--idle",
@@ -172,7 +172,7 @@ def _shared_line(row: SharedRecordRow) -> str:
     type=float,
     default=10.0,
     show_default=True,
-    help="End after so long without a record.",
+    help="End after this time without a record.",
 )
 def consume(
     session: Session, group: str, topics: tuple[str, ...], max_records: int | None, verdict: str, idle_s: float
@@ -253,7 +253,14 @@ class PeekRow(NamedTuple):
 )
 @click.argument("group")
 @click.option("--topic", "topics", metavar="TOPIC", multiple=True, help="Only these topics. Repeatable.")
-@click.option("--max-records", "-n", type=click.IntRange(1), default=10, show_default=True, help="Of each partition.")
+@click.option(
+    "--max-records",
+    "-n",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="The number of records of each partition.",
+)
 def peek(session: Session, group: str, topics: tuple[str, ...], max_records: int) -> Iterator[PeekRow]:
     """Show the next records of a share group, from its start offsets on, without acquiring any.
 

@@ -30,7 +30,7 @@ def add_pauses(command: ClusterGroup) -> None:
     @_GROUPS
     @dry_run_option
     def pause(session: Session, groups: tuple[str, ...], dry_run: bool) -> Iterator[PauseRow]:
-        """Have nothing handed out to share groups until they are resumed, by shareq alone.
+        """Stop handing out records to share groups until they are resumed. Only shareq can do it.
 
         Consumers keep their records: they acknowledge and renew them, and records may become dead letters. A group that
         does not exist yet begins paused.
@@ -46,7 +46,7 @@ def add_pauses(command: ClusterGroup) -> None:
     @_GROUPS
     @dry_run_option
     def resume(session: Session, groups: tuple[str, ...], dry_run: bool) -> Iterator[PauseRow]:
-        """Have records handed out to share groups again. A group that is not paused stays unchanged."""
+        """Hand out records to share groups again. A group that is not paused stays unchanged."""
         yield from _rows(session, session.admin.share_groups.resume(groups, dry_run=dry_run), False, dry_run)
 
 

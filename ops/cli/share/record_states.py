@@ -102,7 +102,7 @@ def add_records(command: ClusterGroup) -> None:
         "  shareq share records packers --api http://127.0.0.1:9465 --api-token-file operator.token --state acquired",
         row=RecordStateRow,
         columns=_TABLE,
-        empty="nothing is in flight",
+        empty="no records are in flight",
     )
     decorate(_records)
 
@@ -128,39 +128,49 @@ class RecordsOptions(NamedTuple):
 
 
 @click.argument("groups", metavar="[GROUP]...", nargs=-1)
-@click.option("--topic", "topics", metavar="TOPIC[:PARTITION]", multiple=True, help="Only there. Repeatable.")
-@click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only in this state. Repeatable.")
-@click.option("--all", "finished", is_flag=True, help="Finished ones behind an unfinished one, too.")
-@click.option("--member", metavar="MEMBER", help="Only what this member has; needs the records API.")
+@click.option(
+    "--topic", "topics", metavar="TOPIC[:PARTITION]", multiple=True, help="Only this topic or partition. Repeatable."
+)
+@click.option(
+    "--state", "states", type=click.Choice(STATES), multiple=True, help="Only records in this state. Repeatable."
+)
+@click.option("--all", "finished", is_flag=True, help="Include finished records behind an unfinished one.")
+@click.option("--member", metavar="MEMBER", help="Only records that this member has; needs the records API.")
 @click.option(
     "--held-for",
     metavar="DURATION",
     callback=duration,
-    help="Only what a member has had for so long, as 5m; needs the records API.",
+    help="Only records that a member has held for at least this time, such as 5m; needs the records API.",
 )
 @click.option(
     "--older-than",
     metavar="DURATION",
     callback=duration,
-    help="Only what has been in flight for so long, given back or not; needs the records API.",
+    help="Only records in flight for at least this time, released in between or not; needs the records API.",
 )
 @click.option(
     "--sort",
     type=click.Choice(("offset", "age")),
-    help="The oldest first with age [default: age with --held-for and --older-than, else offset].",
+    help="The order; age puts the oldest first [default: age with --held-for and --older-than, else offset].",
 )
-@click.option("--from", "first", metavar="OFFSET", type=click.IntRange(0), default=0, help="Where to begin.")
+@click.option("--from", "first", metavar="OFFSET", type=click.IntRange(0), default=0, help="The offset to begin at.")
 @click.option(
     "--limit",
     "-n",
     type=click.IntRange(1, MOST_ROWS),
     default=100,
     show_default=True,
-    help="So many ranges, or records, at most.",
+    help="The most ranges, or records, to show.",
 )
-@click.option("--show", metavar="PART,...", callback=_parts, help="Of each record: key, value, headers.")
-@click.option("--decode", type=click.Choice(FORMS), default="auto", show_default=True, help="Keys and values as.")
-@click.option("--schema-registry", metavar="URL", help="For --decode avro, protobuf [SHAREQ_SCHEMA_REGISTRY_URL].")
+@click.option("--show", metavar="PART,...", callback=_parts, help="Parts of each record to show: key, value, headers.")
+@click.option(
+    "--decode", type=click.Choice(FORMS), default="auto", show_default=True, help="The form of keys and values."
+)
+@click.option(
+    "--schema-registry",
+    metavar="URL",
+    help="The schema registry for --decode avro and protobuf [SHAREQ_SCHEMA_REGISTRY_URL].",
+)
 @api_options
 def _records(session: Session, **given: Any) -> Iterator[RecordStateRow]:
     """Show the records of share groups in flight: ranges of equal offsets, their state, who holds them and for how

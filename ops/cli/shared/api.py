@@ -18,9 +18,11 @@ GIVE_API: Final = "--api URL --api-token-file FILE, of shareq serve --records-ap
 
 def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options `api` and `api_token_file`."""
-    url = click.option("--api", metavar="URL", help="The records API of shareq [SHAREQ_API_URL]; without it, none.")
+    url = click.option("--api", metavar="URL", help="The records API of shareq to use, if any [SHAREQ_API_URL].")
     token = click.option(
-        "--api-token-file", metavar="FILE", help="Its token [SHAREQ_API_TOKEN_FILE, SHAREQ_API_TOKEN]."
+        "--api-token-file",
+        metavar="FILE",
+        help="The file with the records API's token [SHAREQ_API_TOKEN_FILE, SHAREQ_API_TOKEN].",
     )
     return url(token(function))
 

@@ -48,13 +48,13 @@ class Session:
     profile: str | None = None
     code: int = field(default=0, init=False)
     columns: Sequence[str] | None = field(default=None, init=False)
-    """Those of the table, where the command's options choose them."""
+    """The table's columns, if the command's options choose them."""
     afterwards: Callable[[], None] | None = field(default=None, init=False)
-    """Prints what comes behind the table."""
+    """A function that prints text after the table."""
     empty: str | None = field(default=None, init=False)
-    """The text that is said when there are no rows, where the command's options choose it."""
+    """The text printed if there are no rows, if the command's options choose it."""
     notes: list[str] = field(default_factory=list, init=False)
-    """The lines that are said on standard error behind the rows, in whichever form they are."""
+    """Lines printed on standard error after the rows, whatever the form of the output."""
 
     @cached_property
     def network(self) -> Network:
@@ -81,7 +81,7 @@ class Session:
                 yield name, outcome
 
     def confirm(self, question: str, yes: bool) -> None:
-        """Ask before something is destroyed; `yes` is the option that answers. Ends the command if it is not wanted."""
+        """Ask before a destructive change; `yes` is the option that answers. Ends the command if the answer is no."""
         if yes:
             return
         if not sys.stdin.isatty():
@@ -166,23 +166,25 @@ def common_options(*, addressed: bool = True) -> list[click.Parameter]:
         click.Option(
             ["--bootstrap-server", "-b", "bootstrap"],
             metavar="HOST:PORT",
-            help="The cluster, several with commas in between [SHAREQ_BOOTSTRAP_SERVERS, else 127.0.0.1:9092].",
+            help="Brokers of the cluster, separated by commas [SHAREQ_BOOTSTRAP_SERVERS, else 127.0.0.1:9092].",
         ),
     ]
     return [
         *(where if addressed else ()),
         click.Option(["--config", "config_file"], metavar="FILE", help="Properties of a Kafka client: TLS, SASL."),
-        click.Option(["--property", "properties"], metavar="KEY=VALUE", multiple=True, help="One of them. Repeatable."),
-        click.Option(["--profile"], metavar="NAME", help="Of ~/.config/shareq/config.toml [SHAREQ_PROFILE]."),
+        click.Option(
+            ["--property", "properties"], metavar="KEY=VALUE", multiple=True, help="One such property. Repeatable."
+        ),
+        click.Option(["--profile"], metavar="NAME", help="A profile in ~/.config/shareq/config.toml [SHAREQ_PROFILE]."),
         click.Option(
             ["--timeout", "timeout_s"],
             metavar="SECONDS",
             type=float,
             default=30.0,
             show_default=True,
-            help="How long to try.",
+            help="How long to try each call.",
         ),
-        click.Option(["--json", "as_json"], is_flag=True, help="JSON, as shareq json-schema describes it."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, as shareq json-schema describes it."),
     ]
 
 

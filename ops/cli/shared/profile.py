@@ -57,7 +57,9 @@ def client_config(
 
 
 def _of_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """SHAREQ_CLIENT_SECURITY_PROTOCOL is security.protocol. Its own prefix: SHAREQ_... alone are the broker's."""
+    """Return the properties in the environment: SHAREQ_CLIENT_SECURITY_PROTOCOL is security.protocol. SHAREQ_...
+    without CLIENT is the broker's prefix.
+    """
     return {
         name.removeprefix(PREFIX).lower().replace("_", "."): value
         for name, value in environment.items()

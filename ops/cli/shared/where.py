@@ -41,7 +41,7 @@ def place(option: str, text: str) -> Place:
 
 
 def moment(option: str, text: str, forms: str = "a time as 2026-03-01T12:00 (UTC without a zone)") -> int:
-    """Read a time, in milliseconds since the epoch. Ends the command for what is none."""
+    """Read a time, in milliseconds since the epoch. Ends the command for an invalid one."""
     try:
         return parse_moment(text)
     except ValueError:
@@ -81,7 +81,7 @@ def topics_and_partitions(texts: Iterable[str]) -> tuple[set[str], set[Partition
 
 
 def partitions_of(session: Session, topics: Iterable[str]) -> list[Partition]:
-    """Partitions of topics that are named as TOPIC or TOPIC:PARTITION; of missing ones the session notes it."""
+    """Return the partitions named as TOPIC or TOPIC:PARTITION; the session notes missing ones."""
     named: dict[str, list[int] | None] = {}
     for text in topics:
         name, separator, number = text.rpartition(":")

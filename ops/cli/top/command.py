@@ -69,14 +69,14 @@ def _text(row: TopRow) -> str:
     type=click.FloatRange(0.1, 3600),
     default=2.0,
     show_default=True,
-    help="From one sample to the next.",
+    help="The time between two samples.",
 )
 @click.option(
     "--group",
     "patterns",
     metavar="NAME",
     multiple=True,
-    help="Only groups like this, with * and ?. Repeatable.",
+    help="Only groups that match this name with * and ?. Repeatable.",
 )
 @click.option("--once", is_flag=True, help="Print one comparison of two samples, and end.")
 @api_options

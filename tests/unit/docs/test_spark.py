@@ -69,7 +69,7 @@ SHOWN_BY: Final = {
     "In exchange the share group": (
         f"{_CONTRACT}::test_ack_log_the_group_no_longer_protects_what_an_abandoned_checkpoint_had",
     ),
-    "Both are void if retention": (
+    "Neither holds if retention": (
         "tests/spark/test_source_options.py::test_records_that_are_gone_fail_the_query_or_are_left_out",
     ),
 }
