@@ -189,7 +189,7 @@ class RecordDelays(NamedTuple):
         long(
             DELAY_MAX_MS,
             86_400_000,
-            "How far ahead that time may lie: records with later ones, or with what is no time, are rejected.",
+            "How far ahead that time may lie: records with a later or an invalid time are rejected.",
             at_least=1,
             at_most=_WEEK_MS,
             internal=True,
@@ -205,7 +205,7 @@ class LetterBreaker(NamedTuple):
         integer(
             BREAKER_LETTERS,
             0,
-            "How many dead letters within `shareq.breaker.window.ms` pause the group; 0: it is never paused so.",
+            "How many dead letters within `shareq.breaker.window.ms` pause the group; 0: none do.",
             at_least=0,
             internal=True,
         )
@@ -214,7 +214,7 @@ class LetterBreaker(NamedTuple):
         long(
             BREAKER_WINDOW_MS,
             60_000,
-            "The time within which so many dead letters pause the group.",
+            "The time within which `shareq.breaker.letters` are counted.",
             at_least=1_000,
             at_most=_DAY_MS,
             internal=True,
@@ -258,7 +258,7 @@ class ShareGroupSettings(NamedTuple):
             "How long a record stays acquired.",
             at_least=1_000,
             broker=BrokerDefault(
-                "How long an acquired record belongs to its consumer.",
+                "How long an acquired record stays locked.",
                 15_000,
                 60_000,
                 within=(1_000, 3_600_000),
@@ -316,7 +316,7 @@ class ShareGroupSettings(NamedTuple):
         text(
             AUTO_OFFSET_RESET,
             "latest",
-            "Where a share partition starts that nothing was read of: latest, earliest, or by_duration:<ISO 8601>.",
+            "Where a share partition starts that a group has not read: latest, earliest, or by_duration:<ISO 8601>.",
             valid=_AutoOffsetResetText(),
         ),
         AutoOffsetReset.of,
@@ -372,7 +372,7 @@ class ShareGroupSettings(NamedTuple):
             PAUSED,
             NOT_PAUSED,
             "With `true` no records are handed out; what consumers hold they may go on to acknowledge and renew. "
-            "`breaker` is `true` of the group's breaker.",
+            "`breaker` is the same, set by the group's breaker.",
             valid=OneOf(NOT_PAUSED, "true", PAUSED_BY_BREAKER, any_case=True),
             internal=True,
         ),
@@ -401,7 +401,7 @@ class ConsumerGroupSettings(NamedTuple):
             45_000,
             "A member silent for so long leaves.",
             at_least=1,
-            broker=BrokerDefault("Session of consumer group members.", 45_000, 60_000),
+            broker=BrokerDefault("Session timeout of consumer group members.", 45_000, 60_000),
         )
     )
     heartbeat_interval_ms: int = setting(
@@ -410,7 +410,7 @@ class ConsumerGroupSettings(NamedTuple):
             5_000,
             "How often members send heartbeats.",
             at_least=1,
-            broker=BrokerDefault("Heartbeats of consumer group members.", 5_000, 15_000),
+            broker=BrokerDefault("Heartbeat interval of consumer group members.", 5_000, 15_000),
         )
     )
     assignment_interval_ms: int = setting(

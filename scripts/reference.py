@@ -79,7 +79,7 @@ _SUBJECTS: Final = {
 }
 
 _WITHOUT_EFFECT: Final = re.compile(r"Accepted for compatibility|Kept for tools|Of [a-z ,]+: accepted, without effect")
-_DEFAULT_ALONE: Final = "Of remote storage, which there is none of: only the default"
+_DEFAULT_ALONE: Final = "There is no remote storage: only the default"
 _BOUND: Final = re.compile(r"The (greatest|least) value that a \w+ group may set for itself\.")
 _SHORTER: Final = (
     (r"^must be |^must ", ""),
@@ -107,12 +107,12 @@ default. What to set first, and where: [configuration](../configuration.md).
 _REQUESTS: Final = """\
 # Requests and versions
 
-The requests of Kafka's protocol that this broker serves: API key, versions, and what is particular here, limits and
-answers of a broker that is alone. Without a word, Kafka's protocol guide describes the request. Rules that concern
+The requests of Kafka's protocol that this broker serves: API key, versions, and its own limits and behaviour. A
+request without a description is as in Kafka's protocol guide. Rules that concern
 several requests are in [ADR 5](../adr/0005-where-we-differ-from-apache-kafka.md), the rights that each needs in
 `broker/security/rights.py`, limits of size in [bounded work](../bounded-work.md)."""
 _OF_NODES: Final = """\
-[A node](../cluster.md) serves requests as every broker does, but for these. What is forwarded is served in versions
+[A node](../cluster.md) serves requests as every broker does, except these. Forwarded ones are served only in versions
 that the cluster serves, too."""
 _ERRORS: Final = """\
 # Errors
@@ -197,7 +197,7 @@ def _definition(title: str, keys: ConfigDef) -> Iterator[str]:
         yield from (f"* {_setting(key)}" for key in bounds)
     for what, some in (
         ("Accepted for compatibility, without effect", inert),
-        ("Of remote storage, which there is none of, only the default is accepted", fixed),
+        ("There is no remote storage: of these only the default is accepted", fixed),
     ):
         if some:
             yield from ("", f"{what}: {', '.join(f'`{key.name}`' for key in some)}.")
@@ -211,9 +211,14 @@ def _as_of_the_broker(named: list[tuple[str, ConfigKey[Any]]]) -> Iterator[str]:
         others = [each for each in others if each not in alike]
         if alike:
             of = f"`{prefix}` and the same name" if prefix else "the same name"
-            yield from ("", f"As the broker's of {of}: {', '.join(f'`{key.name}`' for _, key in alike)}.")
+            yield from ("", f"By default the broker's of {of}: {', '.join(f'`{key.name}`' for _, key in alike)}.")
     if others:
-        yield from ("", "As one of another name:", "", *(f"* `{key.name}`: `{name}`." for name, key in others))
+        yield from (
+            "",
+            "By default the broker's property of another name:",
+            "",
+            *(f"* `{key.name}`: `{name}`." for name, key in others),
+        )
 
 
 def _of_the_broker(key: ConfigKey[Any]) -> str | None:

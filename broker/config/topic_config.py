@@ -33,9 +33,9 @@ from shareq.protocol.settings import keys_of, settings_from
 _WEEK_MS: Final = 604_800_000
 _DAY_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
-_REMOTE: Final = "Of remote storage, which there is none of: only the default is accepted."
-_NOT_REMOTE: Final = "Of remote storage, which there is none of: accepted, without effect."
-_THROTTLED: Final = "Of replication, which there is none of: accepted, without effect."
+_REMOTE: Final = "There is no remote storage: only the default is accepted."
+_NOT_REMOTE: Final = "There is no remote storage: accepted, without effect."
+_THROTTLED: Final = "There is no replication: accepted, without effect."
 
 TOPIC_KEYS: Final = ConfigDef(
     (

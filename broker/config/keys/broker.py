@@ -370,7 +370,7 @@ class OwnerProperties:
     shareq_max_groups_per_principal = integer(
         "shareq.max.groups.per.principal",
         10_000,
-        "The most groups that one user (without authentication: one address) makes.",
+        "The most groups that one user (without authentication: one address) may create.",
         at_least=1,
         at_most=100_000,
     )
@@ -384,15 +384,15 @@ class OwnerProperties:
     shareq_max_producer_ids_per_principal = integer(
         "shareq.max.producer.ids.per.principal",
         200_000,
-        "The most producer ids of one user that partitions remember, counted once in each; of clients that did not "
-        "authenticate, one address. A new one over it is refused.",
+        "The most producer ids of one user (without authentication: one address) that partitions remember, counted "
+        "once in each. A new one beyond that is refused.",
         at_least=1,
         at_most=10_000_000,
     )
     shareq_max_transactional_ids_per_principal = integer(
         "shareq.max.transactional.ids.per.principal",
         100_000,
-        "The most transactional ids that one user (without authentication: one address) makes.",
+        "The most transactional ids that one user (without authentication: one address) may use.",
         at_least=1,
         at_most=10_000_000,
     )

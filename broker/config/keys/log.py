@@ -15,7 +15,7 @@ _DOUBLE_TOP: Final = 1.7976931348623157e308  # Java's Double.MAX_VALUE
 GZIP_LEVELS: Final = LevelOrDefault(1, 9, -1)
 LZ4_LEVELS: Final = LevelOrDefault(1, 17, 9)
 ZSTD_LEVELS: Final = LevelOrDefault(-131_072, 22, 3)
-_REMOTE: Final = "Of remote storage, which there is none of: accepted, without effect."
+_REMOTE: Final = "There is no remote storage: accepted, without effect."
 
 
 class TopicProperties:

@@ -20,14 +20,14 @@ class NodeProperties:
     shareq_cluster_read_ahead_bytes = long(
         "shareq.cluster.read.ahead.bytes",
         128 * _MIB,
-        "Of a node: the most bytes of records that it holds of the cluster's, for all share groups and consumers.",
+        "Of a node: the most bytes of the cluster's records that it holds, for all share groups and consumers.",
         at_least=16 * _MIB,
     )
     shareq_cluster_slots = integer(
         "shareq.cluster.slots",
         48,
-        "Of a node: the partitions of `__shareq_state` and of `__shareq_groups`, which are made with so many. The same "
-        "on every node, and never another one while they exist.",
+        "Of a node: the number of partitions of `__shareq_state` and of `__shareq_groups`. It must be the same on "
+        "every node, and cannot change while they exist.",
         at_least=1,
         at_most=1_000,
     )
@@ -35,41 +35,42 @@ class NodeProperties:
         "shareq.cluster.placement",
         "one",
         "Of a node: `one`: a single node serves all share groups, the others wait to take over; `topic`: each serves a "
-        "part of the topics, and coordinates a part of the groups, once all nodes are configured so. Nodes then ask "
-        "each other for what concerns groups, at their first listeners (`--node-config`).",
+        "part of the topics, and coordinates a part of the groups, once all nodes are configured so. Nodes then "
+        "connect to each other's first listener (`--node-config`).",
         valid=OneOf("one", "topic"),
     )
     shareq_cluster_group = text(
         "shareq.cluster.group",
         "__shareq",
-        "Of a node: the group on the cluster whose members the nodes are. All nodes of a cluster name the same: two "
-        "groups would take the slots from each other.",
+        "Of a node: the group on the cluster whose members the nodes are. It must be the same on all nodes of a "
+        "cluster: two groups would take the slots from each other.",
     )
     shareq_cluster_session_timeout_ms = integer(
         "shareq.cluster.session.timeout.ms",
         6_000,
-        "Of a node: a node that the cluster has not heard of for so long is replaced. The cluster's "
-        "`group.min.session.timeout.ms` is the least.",
+        "Of a node: how long it may be silent before the cluster replaces it; at least the cluster's "
+        "`group.min.session.timeout.ms`.",
         at_least=1_000,
     )
     shareq_cluster_heartbeat_interval_ms = integer(
         "shareq.cluster.heartbeat.interval.ms",
         500,
-        "Of a node: how often the cluster hears of it; at most a third of the session timeout, and of the lease.",
+        "Of a node: the interval of its heartbeats to the cluster; at most a third of the session timeout, and "
+        "of the lease.",
         at_least=100,
     )
     shareq_cluster_lease_ms = integer(
         "shareq.cluster.lease.ms",
         6_000,
-        "Of a node: how long it hands out records without a proof that they are still its own to hand out.",
+        "Of a node: how long it hands out records without proof that it still owns their slots.",
         at_least=1_000,
     )
     shareq_dlq_topics = words(
         DLQ_TOPICS,
         (),
         "Of a node: the topics that share groups may use as their dead-letter queues, by name or, with a `*` at the "
-        "end, by how they begin. Where the cluster has `errors.deadletterqueue.group.enable`, which Apache Kafka has "
-        "from 4.4 on, that property of the topic says it instead.",
+        "end, by how they begin. If the cluster has `errors.deadletterqueue.group.enable` (Apache Kafka from 4.4 on), "
+        "that property of the topic counts instead.",
         valid=NamesOrBeginnings(),
         mode=UpdateMode.CLUSTER_WIDE,
     )

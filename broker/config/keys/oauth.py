@@ -39,7 +39,7 @@ class OauthProperties:
     sasl_oauthbearer_expected_issuer = text(
         "sasl.oauthbearer.expected.issuer",
         None,
-        "Who has to have issued a token (claim iss). Must be set, unless allow.unverified.issuer is true.",
+        "The issuer that a token must have (claim iss). Must be set, unless allow.unverified.issuer is true.",
     )
     sasl_oauthbearer_allow_unverified_audience = boolean(
         "sasl.oauthbearer.allow.unverified.audience",

@@ -178,7 +178,7 @@ class DeadLetterProperties:
         mode=_DYNAMIC,
     )
     errors_deadletterqueue_topic_name_prefix = text(
-        DLQ_TOPIC_NAME_PREFIX, "dlq.", "How the names of dead-letter queues begin; empty: in any way.", mode=_DYNAMIC
+        DLQ_TOPIC_NAME_PREFIX, "dlq.", "The prefix of the names of dead-letter queues; empty: none.", mode=_DYNAMIC
     )
     group_share_dlq_manager_class_name = text(
         "group.share.dlq.manager.class.name",

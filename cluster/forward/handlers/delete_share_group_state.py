@@ -1,4 +1,4 @@
-"""DeleteShareGroupState, also asked for by other nodes: v0 (KIP-932).
+"""DeleteShareGroupState, also sent by other nodes: v0 (KIP-932).
 
 Behaviour: as at every broker. A request that carries a node's mark is refused if a later one has arrived, and waits
 until the dead letters of the state are written.

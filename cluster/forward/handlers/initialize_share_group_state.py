@@ -1,4 +1,4 @@
-"""InitializeShareGroupState, also asked for by other nodes: v0 (KIP-932).
+"""InitializeShareGroupState, also sent by other nodes: v0 (KIP-932).
 
 Behaviour: as at every broker. A request that carries a node's mark may keep an existing state
 (`forward/state_changes.py`), is refused if a later one has arrived, and waits until the dead letters of the old state

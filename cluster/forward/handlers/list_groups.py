@@ -1,4 +1,4 @@
-"""ListGroups, forwarded to all brokers beside a node's own groups: v0-5.
+"""ListGroups, forwarded to all brokers, with a node's own groups: v0-5.
 
 Behaviour: each node lists a part of the cluster's groups.
 """

@@ -1,4 +1,4 @@
-"""ReadShareGroupStateSummary, also asked for by other nodes: v0-1 (KIP-932, KIP-1226).
+"""ReadShareGroupStateSummary, also sent by other nodes: v0-1 (KIP-932, KIP-1226).
 
 Behaviour: as at every broker. The answer also has what the group's coordinating node needs to compute a lag, because
 only the owner of the state reads the topic.
