@@ -44,9 +44,11 @@ def _retried(sample: Sample) -> Rows:
 
 _PLACE: Final = ("group", "topic", "partition")
 
-UP: Final = Exported("shareq_export_up", (), "1 if the last sample was taken, 0 if not: then nothing else is there.")
-TAKEN_AT: Final = Exported("shareq_export_sample_timestamp_seconds", (), "When it was taken.")
-TOOK: Final = Exported("shareq_export_sample_duration_seconds", (), "What it took.")
+UP: Final = Exported(
+    "shareq_export_up", (), "1 if the last sample was taken; 0 if not: all other metrics are then absent."
+)
+TAKEN_AT: Final = Exported("shareq_export_sample_timestamp_seconds", (), "The time at which the last sample was taken.")
+TOOK: Final = Exported("shareq_export_sample_duration_seconds", (), "The duration of taking the last sample.")
 OF_SAMPLES: Final = (
     Exported(
         "shareq_export_has_states",
