@@ -1,1 +1,3 @@
-"""Replicated state machines: share, group and transaction coordinator. Pure; ports only."""
+"""Replicated state machines: the share, group and transaction coordinators. Pure; they reach the broker by ports
+only.
+"""

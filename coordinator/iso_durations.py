@@ -1,4 +1,4 @@
-"""ISO 8601 durations as java.time.Duration reads them."""
+"""ISO 8601 durations, as java.time.Duration reads them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _LONGEST_DURATION_TEXT: Final = 100
 
 
 def duration_ms(text: str) -> int:
-    """Return the milliseconds of a text. Raises ValueError unless it is a duration, not negative, of 64 bits."""
+    """Return a duration in milliseconds. Raises ValueError unless the text is a duration of 64 bits that is not
+    negative.
+    """
     match = re.fullmatch(_DURATION, text, re.IGNORECASE | re.ASCII) if len(text) <= _LONGEST_DURATION_TEXT else None
     if match is None or match["time"] in ("T", "t") or (match["days"] is None and match["time"] is None):
         raise ValueError(text)

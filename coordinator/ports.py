@@ -1,5 +1,5 @@
-"""The ports from coordinators to the rest of the broker: topics, and groups' settings, declared
-with their properties.
+"""The ports from coordinators to the rest of the broker: topics, and the settings of groups, declared with their
+properties.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from shareq.protocol.names import (
 from shareq.protocol.settings import keys_of, setting, settings
 
 MAX_MEMBER_ID_LENGTH: Final = 36
-"""Characters of a share-group member's id; it need not be a UUID (KIP-932, version 1 of the RPCs)."""
+"""The most characters of a share-group member's id, which need not be a UUID (KIP-932, version 1 of the RPCs)."""
 _BY_DURATION: Final = "by_duration:"
 _WEEK_MS: Final = 604_800_000
 _DAY_MS: Final = 86_400_000
@@ -50,8 +50,8 @@ _MAX_RECORD_LOCKS: Final = 1_000_000
 
 
 class TopicImage(NamedTuple):
-    """One topic as metadata knows it. `topic_id` is 16 bytes, `partitions` a count; `racks` are those of the brokers
-    that have its partitions, ascending.
+    """One topic as metadata knows it. `topic_id` has 16 bytes, `partitions` is a count; `racks` are those of the
+    brokers with replicas of its partitions, ascending.
     """
 
     name: str
@@ -62,7 +62,7 @@ class TopicImage(NamedTuple):
 
 
 class MetadataImage(Protocol):
-    """The topics that exist now."""
+    """The topics that exist now, one at a time."""
 
     def topic(self, name: str) -> TopicImage | None: ...
 
@@ -70,32 +70,36 @@ class MetadataImage(Protocol):
 
 
 class TopicNames(MetadataImage, Protocol):
-    """The topics that exist now, and all of them: patterns are matched against their names."""
+    """The topics that exist now, and a list of all of them, since patterns are matched against all names."""
 
     def topics(self) -> Sequence[TopicImage]: ...
 
 
 class IsolationLevel(IntEnum):
-    """`share.isolation.level` and Fetch's IsolationLevel."""
+    """The values of `share.isolation.level`, and of the field IsolationLevel in Fetch."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
     @classmethod
     def of(cls, text: str) -> IsolationLevel:
-        """Return the level of a property's text."""
+        """Return the level that a property's text names."""
         return cls[text.upper()]
 
 
 class AutoOffsetReset(NamedTuple):
-    """`share.auto.offset.reset`: strategy is latest, earliest or by_duration; `duration_ms` only for the last."""
+    """A value of `share.auto.offset.reset`: strategy is latest, earliest or by_duration; `duration_ms` is for the last
+    only.
+    """
 
     strategy: str = "latest"
     duration_ms: int = 0
 
     @classmethod
     def of(cls, text: str) -> AutoOffsetReset:
-        """Read latest, earliest or by_duration:<ISO 8601, not negative>. Raises ValueError for all else."""
+        """Parse latest, earliest, or by_duration: followed by an ISO 8601 duration that is not negative. Raises
+        ValueError for any other text.
+        """
         if text in ("latest", "earliest"):
             return cls(text)
         if not text.startswith(_BY_DURATION):
@@ -123,8 +127,9 @@ class _DeadLetterQueue:
 
 @settings
 class RedeliveryBackoff(NamedTuple):
-    """`shareq.redelivery.backoff.*`: a failed record waits `initial_ms` (0: not at all), `multiplier` times longer
-    after each further failure, at most `max_ms`; `jitter` is the greatest part of it added or subtracted.
+    """The properties `shareq.redelivery.backoff.*`. A failed record waits `initial_ms` (0: not at all), `multiplier`
+    times longer after each further failure, at most `max_ms`; `jitter` is the greatest fraction that is added or
+    subtracted at random.
     """
 
     initial_ms: int = setting(
@@ -173,7 +178,7 @@ class RedeliveryBackoff(NamedTuple):
 class RecordDelays(NamedTuple):
     """The properties `shareq.delay.*`. With `enabled`, a record waits in the broker until its time.
 
-    The sender sets the time, or a member that releases the record; `max_ms` is how far ahead it may lie.
+    The sender sets the time, or a member that releases the record; it is at most `max_ms` ahead.
     """
 
     enabled: bool = setting(
@@ -199,7 +204,9 @@ class RecordDelays(NamedTuple):
 
 @settings
 class LetterBreaker(NamedTuple):
-    """`shareq.breaker.*`: so many dead letters (0: however many) within `window_ms` pause the group."""
+    """The properties `shareq.breaker.*`. The group pauses after this many dead letters (0: never) within
+    `window_ms`.
+    """
 
     letters: int = setting(
         integer(
@@ -224,11 +231,11 @@ class LetterBreaker(NamedTuple):
 
 @settings
 class ShareGroupSettings(NamedTuple):
-    """A share group's effective settings: the group's own values over the broker's (share-group configs, KIP-932).
+    """A share group's effective settings: the group's own values before the broker's (share-group configs, KIP-932).
 
-    Bounds are Apache Kafka 4.3.1's, but that of record locks, 10,000 there: a window is a handful of ranges here,
-    whatever its width. `internal` ones are not Apache Kafka's: listed for a group that has them, or by name.
-    `dead_letters`: whether dead records get dead letters before they are archived (KIP-1191).
+    Bounds are Apache Kafka 4.3.1's, except that of record locks, which is 10,000 there: here a window is a few ranges,
+    whatever its width. `internal` properties are not Apache Kafka's: they are listed for a group that sets them, or by
+    name. `dead_letters`: dead records get dead letters before they are archived (KIP-1191).
     """
 
     session_timeout_ms: int = setting(
@@ -381,12 +388,12 @@ class ShareGroupSettings(NamedTuple):
 
     @property
     def paused(self) -> bool:
-        """True while no records are handed out."""
+        """True while the group hands out no records."""
         return self.paused_by != NOT_PAUSED
 
 
 class ShareGroupSettingsSource(Protocol):
-    """Settings by group id, looked up on every use so that a change takes effect at once."""
+    """The settings of share groups by id. They are looked up on every use, so that a change has effect at once."""
 
     def share_group(self, group_id: str) -> ShareGroupSettings: ...
 
@@ -427,12 +434,12 @@ class ConsumerGroupSettings(NamedTuple):
 
 
 def group_properties() -> Iterator[ConfigKey[Any]]:
-    """Yield the properties of groups that are settings here."""
+    """Yield the properties of groups that are settings of this class."""
     yield from keys_of(ShareGroupSettings)
     yield from keys_of(ConsumerGroupSettings)
 
 
 class GroupSettingsSource(ShareGroupSettingsSource, Protocol):
-    """The same of groups of both kinds that have settings."""
+    """The settings of groups of both kinds that have settings, by id."""
 
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings: ...

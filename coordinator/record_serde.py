@@ -22,7 +22,7 @@ _INT16: Final = Struct(">h")
 V = TypeVar("V", bound=Message)
 
 RecordTypes = Mapping[int, tuple[type[Message], type[Message]]]
-"""Record type to the classes of its key and value. A key class's `API_KEY` is its record type."""
+"""The classes of key and value, by record type. A key class's `API_KEY` is its record type."""
 
 
 class TypedRecordSerde:
@@ -36,7 +36,7 @@ class TypedRecordSerde:
         self._check = check
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-        """Key and value bytes; the value is None for a tombstone."""
+        """Return the bytes of key and value; the value is None for a tombstone."""
         key = bytearray(_INT16.pack(record.key.API_KEY))
         record.key.encode_into(key, 0)
         if record.value is None:
@@ -46,7 +46,7 @@ class TypedRecordSerde:
         return bytes(key), bytes(value)
 
     def encode_in_steps(self, record: CoordinatorRecord) -> Steps[tuple[bytes, bytes | None]]:
-        """`encode` with pauses where the value has a long array."""
+        """Return what `encode` does, with pauses if the value has a long array."""
         value = record.value
         if value is None or not _is_long(value):
             return self.encode(record)
@@ -56,9 +56,9 @@ class TypedRecordSerde:
         return key, b"".join(written.pieces())
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """Return the record, or None for an unknown type (to be skipped with a warning).
+        """Return the record, or None for an unknown type, which the caller skips with a warning.
 
-        Raise MalformedMessage if the bytes do not have the type's form, or the value's version is out of its range, and
+        Raise MalformedMessage if the bytes do not have the type's form, or the value's version is out of range, and
         InconsistentRecords if they contradict each other.
         """
         classes = self._types.get(_int16(key, "record type"))
@@ -79,14 +79,16 @@ class TypedRecordSerde:
 
 
 def typed_value(value: Message | None, expected: type[V]) -> V | None:
-    """Return a record's value in the type that its key names. Raises InconsistentRecords for anything else."""
+    """Return a record's value in the class that belongs to its key. Raises InconsistentRecords for a value of another
+    class.
+    """
     if value is not None and not isinstance(value, expected):
         raise InconsistentRecords(f"a {type(value).__name__} where a {expected.__name__} belongs")
     return value
 
 
 def expect(record: CoordinatorRecord, what: str, numbers: Iterable[int], least: int = 0) -> None:
-    """Raise InconsistentRecords if one of the numbers is below `least`."""
+    """Check that no number is below `least`. Raises InconsistentRecords."""
     lowest = min(numbers, default=least)
     if lowest < least:
         raise InconsistentRecords(f"a {type(record.value).__name__} with {what} {lowest}")

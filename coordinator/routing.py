@@ -1,4 +1,4 @@
-"""The routing of a name to a partition of a coordinator's topic: as Java hashes, and as Apache Kafka routes."""
+"""The routing of a name to a partition of a coordinator's topic, by Java's hash and as in Apache Kafka."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 Steps = Generator[None, None, T]
-"""A decision that takes long: pauses where others may have their turn, and returns what comes of it. Nothing may change
-meanwhile that it goes by.
+"""A decision that takes long. It pauses, so that others have their turn, and returns the result at the end. The state
+that it depends on must not change meanwhile.
 """
 
 
 def at_once(steps: Steps[T]) -> T:
-    """Run all steps without a pause. Return their result."""
+    """Run all steps without a pause; return their result."""
     while True:
         try:
             next(steps)
@@ -32,19 +32,21 @@ def at_once(steps: Steps[T]) -> T:
 
 
 class InconsistentRecords(RuntimeError):
-    """A record that no coordinator writes, or that contradicts earlier ones: the load of a log skips it."""
+    """The error for a record that no coordinator writes, or that contradicts earlier ones. The load of a log skips
+    it.
+    """
 
 
 class RecordsTooLarge(Exception):
-    """An operation's records do not fit into one batch of the coordinator's log. The operation fails alone; it has
-    changed nothing.
+    """The error for an operation whose records do not fit into one batch of the coordinator's log. Only this operation
+    fails; it has changed nothing.
     """
 
 
 class CoordinatorRecord(NamedTuple):  # a tuple, as the result: each state write makes both
     """One record for the coordinator's log, as typed messages. A None value is a tombstone.
 
-    `value_version` is the version the value is written at.
+    `value_version` is the version in which the value is written.
     """
 
     key: Message
@@ -54,19 +56,23 @@ class CoordinatorRecord(NamedTuple):  # a tuple, as the result: each state write
 
 @dataclass(frozen=True, slots=True)
 class LateAnswer:
-    """The answer to a request that waits for others, or for time. `token` is the one the runtime gave with it."""
+    """The answer to a request that has waited for others, or for a time. `token` is the one that the runtime gave with
+    it.
+    """
 
     token: int
     response: Message
 
 
 class CoordinatorResult(NamedTuple, Generic[T_co]):
-    """Records to append, in order; the response, and answers to requests that wait, to give once they are durable.
+    """Records to append, in order; the response, and answers to waiting requests, which are sent once the records are
+    durable.
 
     `atomic`: all records go into one batch, so that a crash leaves all or none; an operation whose records are too
-    large for that fails. Without it they may be spread over batches: every prefix of them has to make sense.
+    large for one batch fails. Without it the records may be spread over batches, so every prefix of them has to make
+    sense.
 
-    `encoded`: keys and values of all records as the log's serde writes them, if that was done before, or nothing.
+    `encoded`: keys and values of all records as the log's serde writes them, if they were encoded before.
     """
 
     response: T_co
@@ -79,27 +85,29 @@ class CoordinatorResult(NamedTuple, Generic[T_co]):
 class LogRoom(Protocol):
     """The room for one operation in the coordinator's log.
 
-    For operations that change more than `replay` does: they have to know before.
+    Operations that change state outside of `replay` have to check it first.
     """
 
     def room_bytes(self) -> int:
-        """Return how many bytes of uncompressed keys and values fit into a batch, if they are few."""
+        """Return the bytes of uncompressed keys and values that fit into a batch, if they are few records."""
 
     def most_bytes(self) -> int:
-        """More keys and values than these never fit, however they are compressed."""
+        """Return the bytes of keys and values beyond which they never fit, however well they are compressed."""
 
     def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
-        """Return True if the records fit into one batch, and `spare_bytes` beside them."""
+        """Return True if the records fit into one batch together with `spare_bytes`."""
 
     def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
-        """Return the records for `CoordinatorResult.encoded`, each in a step of its own; None if they do not fit."""
+        """Encode the records for `CoordinatorResult.encoded`, each in a step of its own; return None if they do not
+        fit.
+        """
 
     def written(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...]]:
-        """Return the records for `CoordinatorResult.encoded`, whether or not they fit, long ones in several steps."""
+        """Encode the records for `CoordinatorResult.encoded`, whether or not they fit, long ones in several steps."""
 
 
 class AmpleRoom:
-    """Room for whatever a test appends."""
+    """A `LogRoom` for tests, in which everything fits."""
 
     def room_bytes(self) -> int:
         return 1_000_000
@@ -126,36 +134,36 @@ class CoordinatorShard(Protocol):
         """Apply one record, live or at load. The only method that changes durable state."""
 
     def on_loaded(self, now_ms: int) -> Steps[None]:
-        """Start timers afresh: begun once after the log was replayed, and ended before the first operation."""
+        """Start timers, after the log was replayed. All steps are run before the first operation."""
 
     def next_deadline_ms(self) -> int | None:
-        """Return when to call `on_deadline` (monotonic ms), or None."""
+        """Return when to call `on_deadline`, in monotonic ms, or None."""
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Do the work that is due: ended sessions, snapshots."""
+        """Do the work that is due, such as ending sessions and writing snapshots."""
 
 
 @runtime_checkable
 class TransactionalShard(Protocol):
-    """A shard whose log has records of producers' transactions, too, and the markers that end them."""
+    """A shard whose log also has records of producers' transactions, and the markers that end these."""
 
     def replay_transactional(self, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
-        """Replay, like `replay`, a record that counts only if the producer's transaction is committed."""
+        """Replay a record that counts only if the producer's transaction is committed."""
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """End the producer's transaction, live or at load. Harmless when it has none."""
+        """End the producer's transaction, live or at load. Harmless if there is none."""
 
 
 class RecordSerde(Protocol):
-    """Records of one coordinator's topic to bytes and back."""
+    """The encoding and decoding of the records of one coordinator's topic."""
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]: ...
 
     def encode_in_steps(self, record: CoordinatorRecord) -> Steps[tuple[bytes, bytes | None]]:
-        """`encode` with pauses where the value is long."""
+        """Return what `encode` does, with pauses if the value is long."""
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """Decode a record; None for an unknown record type, skipped with a warning.
+        """Decode a record; None for an unknown record type, which the caller skips with a warning.
 
         Raise MalformedMessage for an unknown value version, InconsistentRecords for records that no coordinator writes.
         """

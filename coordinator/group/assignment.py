@@ -1,4 +1,4 @@
-"""Assignments of partitions to a group's members, current and target; share groups and consumer groups alike."""
+"""Assignments of partitions to members, current and target, for share groups and consumer groups alike."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 Assignment = Mapping[bytes, frozenset[int]]
-"""Topic id to partitions. A topic without partitions is absent."""
+"""Partitions by topic id. A topic without partitions is absent."""
 
 NOTHING: Final[Assignment] = {}

@@ -29,14 +29,15 @@ from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupR
 from shareq.protocol.generated.sync_group import SyncGroupRequest
 
 _MOST_RECORDS: Final = 1_000
-"""So many groups become empty with one append at most; the others' time comes at once."""
+"""The number of records after which a call of `on_deadline` handles no more timers; the next call follows at once."""
 
 
 class ClassicGroups:
     """The classic groups among `groups`. Owned by its shard.
 
-    JoinGroup and SyncGroup are answered by a `LateAnswer` with the request's token, in the same result or a later one:
-    every path that removes a waiting member from its group answers it, and every phase of a rebalance has a timer.
+    JoinGroup and SyncGroup are answered by a `LateAnswer` with the request's token, in the same result or in a later
+    one: whenever a waiting member is removed from its group, its request is answered, and every phase of a rebalance
+    has a timer.
     """
 
     def __init__(
@@ -58,12 +59,12 @@ class ClassicGroups:
     # -- membership
 
     def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
-        """One JoinGroup; the first member makes its group.
+        """Handle one JoinGroup; the first member creates its group.
 
-        Errors are in the answer: see `join.join`, and INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT;
-        INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it is a consumer group without members: the new
-        one replaces it and takes over its offsets. Raises RecordsTooLarge for a member whose group would not fit into
-        one record: it must not join, because the group could no longer be written.
+        Errors are in the answer: see `join.join`; also INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, and
+        INCONSISTENT_GROUP_PROTOCOL for a group of another kind. A consumer group without members is replaced instead,
+        and its offsets are kept. Raises RecordsTooLarge for a member with which the group's record could no longer be
+        written.
         """
         turn = self.turn(now_ms)
         request = joining.request
@@ -93,8 +94,8 @@ class ClassicGroups:
             turn.records.append(record)
 
     def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
-        """One SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID. Raises RecordsTooLarge for an
-        assignment with which the group does not fit into one record: all members continue to wait for another one.
+        """Handle one SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID. Raises RecordsTooLarge
+        for an assignment that is too large for the group's record: all members continue to wait for another one.
         """
         turn = self.turn(now_ms)
         group = self.group(request.group_id)
@@ -107,7 +108,7 @@ class ClassicGroups:
         return turn.result()
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> CoordinatorResult[HeartbeatResponse]:
-        """One Heartbeat. Errors: see `heartbeat.heartbeat`, and INVALID_GROUP_ID."""
+        """Handle one Heartbeat. Errors: see `heartbeat.heartbeat`, and INVALID_GROUP_ID."""
         group = self.group(request.group_id)
         if not request.group_id:
             error = ErrorCode.INVALID_GROUP_ID
@@ -118,8 +119,8 @@ class ClassicGroups:
         return CoordinatorResult(HeartbeatResponse(error_code=error))
 
     def leave(self, request: LeaveGroupRequest, now_ms: int) -> CoordinatorResult[LeaveGroupResponse]:
-        """One LeaveGroup, its members in `request.members` in every version. Errors: INVALID_GROUP_ID; of a member: see
-        `leave.leave`.
+        """Handle one LeaveGroup, whose members are in `request.members` in every version. Errors: INVALID_GROUP_ID; for
+        the errors of a member see `leave.leave`.
         """
         if not request.group_id:
             return CoordinatorResult(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
@@ -137,16 +138,18 @@ class ClassicGroups:
     # -- reading
 
     def group(self, group_id: str) -> ClassicGroup | None:
-        """Return a classic group, for reading only."""
+        """Return a classic group, for reading only; None if there is none with this id."""
         group = self._groups.get(group_id)
         return group if isinstance(group, ClassicGroup) else None
 
     def all(self) -> list[ClassicGroup]:
-        """All classic groups, for reading only."""
+        """Return all classic groups, for reading only."""
         return [group for group in self._groups.values() if isinstance(group, ClassicGroup)]
 
     def describe(self, group_id: str, version: int) -> CoordinatorResult[DescribedGroup]:
-        """One DescribeGroups entry, without authorized operations. Error from version 6 on: GROUP_ID_NOT_FOUND."""
+        """Return the group's DescribeGroups entry, without authorized operations. Error from version 6 on:
+        GROUP_ID_NOT_FOUND.
+        """
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
             return CoordinatorResult(classic_group_entry(group))
@@ -155,9 +158,10 @@ class ClassicGroups:
     # -- simple groups, and the end of groups
 
     def ensure(self, group_id: str) -> ClassicGroup:
-        """Return the group that offsets are committed to; a simple one if there is none.
+        """Return the group that offsets are committed to; a new simple group if there is none.
 
-        It exists by its offsets: it has no record of its own. The id is not that of a group of another kind.
+        A simple group exists by its offsets, without a record of its own. The id must not be that of a group of another
+        kind.
         """
         group = self.group(group_id)
         if group is None:
@@ -166,8 +170,8 @@ class ClassicGroups:
         return group
 
     def committed(self, group_id: str, member_id: str, now_ms: int) -> None:
-        """Offsets were committed. In a Stable group, or one that prepares a rebalance, that prolongs the session of the
-        committing member, as a heartbeat would.
+        """Prolong the session of a member that has committed offsets, as a heartbeat would, if the group is Stable or
+        prepares a rebalance.
         """
         group = self.group(group_id)
         if group is None or group.state not in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
@@ -179,9 +183,8 @@ class ClassicGroups:
     # -- records
 
     def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
-        """Apply a group's record: at load it makes the group what it was. In service the group is ahead of its record,
-        which only serves a restart; a tombstone removes the group at any time. Raises InconsistentRecords for a group
-        of another kind.
+        """Apply a group's record. At load it restores the group. In service the group is ahead of its record, so only a
+        tombstone has an effect: it removes the group. Raises InconsistentRecords for a group of another kind.
         """
         group = self._groups.get(key.group)
         if group is not None and not isinstance(group, ClassicGroup):
@@ -196,8 +199,8 @@ class ClassicGroups:
     # -- time
 
     def on_loaded(self, now_ms: int) -> Steps[None]:
-        """Members are as they were written; each has a whole session to be heard of. A group with more members than
-        `group.max.size` allows now rebalances, so that some stay out.
+        """Start the session timers of all restored members. A group with more members than `group.max.size` rebalances,
+        so that some of them stay out.
         """
         self._serving = True
         turn = self.turn(now_ms)  # without records or answers: no member has joined yet
@@ -212,7 +215,7 @@ class ClassicGroups:
         return self._timers.next_ms()
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Handle everything due, one after the other: each may remove timers of the others."""
+        """Handle the timers that are due, one after the other, because each may remove timers of others."""
         turn = self.turn(now_ms)
         while len(turn.records) < _MOST_RECORDS and (key := self._timers.take(now_ms)) is not None:
             what, group_id, member_id = key
@@ -222,7 +225,7 @@ class ClassicGroups:
         return turn.result()
 
     def turn(self, now_ms: int) -> Turn:
-        """One operation at that time (monotonic)."""
+        """Return a new operation at this monotonic time."""
         return Turn(self.settings, self._timers, self._counters, now_ms, self._wall_ms(), self._room)
 
 

@@ -39,8 +39,8 @@ _RETRY_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupLimits:
-    """`group.consumer.max.size`, `group.consumer.assignors` (those that exist, the default first),
-    `group.consumer.regex.refresh.interval.ms` and `group.consumer.migration.policy`; under Apache Kafka's defaults.
+    """The settings `group.consumer.max.size`, `group.consumer.assignors` (known ones only, the default first),
+    `group.consumer.regex.refresh.interval.ms` and `group.consumer.migration.policy`, with Apache Kafka's defaults.
     """
 
     max_size: int = 2**31 - 1
@@ -50,10 +50,11 @@ class ConsumerGroupLimits:
 
 
 class ConsumerGroups:
-    """The consumer groups among `groups`. Operations decide; `groups` changes by replay alone, see `consumer.records`.
+    """The consumer groups among `groups`. Operations only decide; `groups` changes by replay alone, see
+    `consumer.records`.
 
-    `wall_ms` gives the time of day. `classic`: the classic groups, which may become consumer groups, and the other way
-    round; `conversions` does that. `timers`: of the members of both protocols.
+    `wall_ms` returns the time of day. `classic`: the classic groups; `conversions` makes consumer groups of them, and
+    the other way round. `timers`: those of the members of both protocols.
     """
 
     def __init__(
@@ -89,11 +90,11 @@ class ConsumerGroups:
         is_visible: Callable[[str], bool],
         now_ms: int,
     ) -> Steps[CoordinatorResult[ConsumerGroupHeartbeatResponse]]:
-        """One ConsumerGroupHeartbeat. A member that joins without an id, which version 0 allows, has been given one.
-        `is_visible`: whether the sender may know of a topic, for subscriptions by pattern.
+        """Handle one ConsumerGroupHeartbeat. A member that joins without an id, which version 0 allows, has been given
+        one by the caller. `is_visible` returns True if the sender may see a topic, for subscriptions by pattern.
 
-        The first member makes the group, also of a classic group: members and offsets of that are taken over. Errors
-        are in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED,
+        The first member creates the group. A classic group becomes a consumer group and keeps its members and offsets.
+        Errors are in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED,
         UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION.
         Raises RecordsTooLarge.
         """
@@ -165,7 +166,7 @@ class ConsumerGroups:
         return CoordinatorResult(response, self.without(group, (member.member_id,), now_ms))
 
     def without(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Return records that take members out, see `Conversions.without`; what their patterns matched is forgotten.
+        """Return the records that remove members, see `Conversions.without`; results of their patterns are forgotten.
 
         Raises RecordsTooLarge.
         """
@@ -180,16 +181,16 @@ class ConsumerGroups:
     # -- reading
 
     def group(self, group_id: str) -> ConsumerGroup | None:
-        """Return a consumer group, for reading only."""
+        """Return a consumer group, for reading only; None if there is none with this id."""
         group = self._groups.get(group_id)
         return group if isinstance(group, ConsumerGroup) else None
 
     def all(self) -> list[ConsumerGroup]:
-        """All consumer groups, for reading only."""
+        """Return all consumer groups, for reading only."""
         return [group for group in self._groups.values() if isinstance(group, ConsumerGroup)]
 
     def describe(self, group_id: str) -> CoordinatorResult[DescribedGroup]:
-        """One ConsumerGroupDescribe entry, without authorized operations. Error: GROUP_ID_NOT_FOUND."""
+        """Return the group's ConsumerGroupDescribe entry, without authorized operations. Error: GROUP_ID_NOT_FOUND."""
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return CoordinatorResult(consumer_group_entry(group, self._metadata, self.settings.assignors))
@@ -199,7 +200,9 @@ class ConsumerGroups:
     # -- news of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
-        """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
+        """Note that topics were created, have grown, or are about to be deleted: the next heartbeat of a group that
+        reads them checks again.
+        """
         names = frozenset(topic_names)
         self.news += 1
         for group in self.all():
@@ -211,7 +214,7 @@ class ConsumerGroups:
     # -- time
 
     def on_loaded(self, now_ms: int) -> Steps[None]:
-        """Start the timers after a load. Each member has a whole session to send a heartbeat, or give partitions up."""
+        """Start the timers after a load. Each member has a full session to send a heartbeat or give partitions up."""
         for group in self.all():
             yield
             group.settle()
@@ -230,8 +233,8 @@ class ConsumerGroups:
         return self.timers.next_ms()
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Members that have been silent, or too slow, are removed; as many as one append has room for, the others are
-        due at once.
+        """Remove members that were silent or too slow, as many as one append has room for. For the others, the next
+        call is due at once.
         """
         by_group: dict[str, set[str]] = {}
         for what, group_id, member_id in self.timers.due(now_ms, self.room.room_bytes()):
@@ -265,17 +268,17 @@ class ConsumerGroups:
         return self._activity.setdefault(group_id, Activity())
 
     def note_activity(self, group_id: str, activity: Activity, news: int) -> None:
-        """Store the activity that a decided operation leaves. `news`: the count of topic changes when it began."""
+        """Store the activity after an operation. `news`: the count of topic changes when the operation began."""
         if news != self.news:  # while it paused
             activity.topics_created = activity.metadata_stale = True
         self._activity[group_id] = activity
 
     def session_timeout_ms(self, group_id: str) -> int:
-        """Return how long a member that speaks KIP-848's protocol may be silent."""
+        """Return the session timeout of members that speak KIP-848's protocol."""
         return self._settings_of.consumer_group(group_id).session_timeout_ms
 
     def inputs(self, group_id: str, is_visible: Callable[[str], bool] | None) -> HeartbeatInputs:
-        """Return the inputs of a request beside its group; see `HeartbeatInputs` for `is_visible`."""
+        """Return the inputs of a request apart from its group; for `is_visible` see `HeartbeatInputs`."""
         return HeartbeatInputs(
             metadata=self._metadata,
             settings=self._settings_of.consumer_group(group_id),
@@ -288,7 +291,7 @@ class ConsumerGroups:
 
 
 def _is_over(group: ConsumerGroup, what: str, member_id: str) -> bool:
-    """Return True if the due timer ends the member: by now it may have done the awaited step."""
+    """Return True if the timer that is due removes the member; by now it may have done what the timer waits for."""
     if what == REBALANCE:
         return _is_revoking(group, member_id)
     return what == SESSION or group.members[member_id].classic is not None

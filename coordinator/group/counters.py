@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class GroupCounters:
-    """Counts of all shards of a coordinator, at the time of the decision, as in Apache Kafka; none decreases. They
-    outlive the shards, so that nothing is counted again at load.
+    """The counters of all shards of a coordinator. As in Apache Kafka they count decisions, and none decreases. They
+    outlive the shards, so that a load counts nothing twice.
 
     * `classic_rebalances`: generations of classic groups that got their assignment.
     * `consumer_rebalances`: group epochs that members of consumer groups raised, but for those with which members left.

@@ -1,4 +1,4 @@
-"""Timers as data: what is due, and when to look next."""
+"""Timers as data: the keys that are due, and the time at which the next one may be."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ K = TypeVar("K", bound=tuple[str, ...])
 class Deadlines(Generic[K]):
     """One deadline for each key, in monotonic milliseconds.
 
-    A heartbeat only moves a deadline; the heap is used when time passes, not at each heartbeat. For every key it has an
-    entry at the key's deadline or earlier.
+    A heartbeat only changes a deadline; the heap is touched when time passes, not at each heartbeat. For every key the
+    heap has an entry at the key's deadline or earlier.
     """
 
     __slots__ = ("_deadlines", "_heap", "_scheduled")
@@ -30,27 +30,29 @@ class Deadlines(Generic[K]):
             self._schedule(key, deadline_ms)
 
     def get(self, key: K) -> int | None:
-        """Return when the key is due; None if it is not."""
+        """Return the key's deadline; None if it has none."""
         return self._deadlines.get(key)
 
     def set_first(self, key: K, deadline_ms: int) -> None:
-        """Make the key due at `deadline_ms`, unless it is already at some time."""
+        """Set the key's deadline to `deadline_ms`, unless it has one already."""
         if key not in self._deadlines:
             self.set(key, deadline_ms)
 
     def clear(self, key: K) -> None:
-        """Cancel the key's deadline; harmless without one."""
+        """Remove the key's deadline; harmless without one."""
         self._deadlines.pop(key, None)
 
     def due(self, now_ms: int) -> list[K]:
-        """Take out all keys whose deadline is at `now_ms` or before, the earliest first."""
+        """Remove all keys whose deadline is not after `now_ms`, and return them, the earliest first."""
         result: list[K] = []
         while (key := self.take(now_ms)) is not None:
             result.append(key)
         return result
 
     def take(self, now_ms: int) -> K | None:
-        """Remove one key whose deadline is at `now_ms` or before, the earliest; None if there is none."""
+        """Remove the key with the earliest deadline that is not after `now_ms`, and return it; None if there is
+        none.
+        """
         while self._heap and self._heap[0][0] <= now_ms:
             entry, key = heappop(self._heap)
             if self._scheduled.get(key) != entry:
@@ -66,7 +68,7 @@ class Deadlines(Generic[K]):
         return None
 
     def next_ms(self) -> int | None:
-        """Return when a key may be due; None without keys."""
+        """Return the earliest time at which a key may be due; None without keys."""
         return self._heap[0][0] if self._heap else None
 
     def _schedule(self, key: K, deadline_ms: int) -> None:
@@ -79,8 +81,9 @@ _RECORD_BYTES: Final = 64  # of a tombstone beside its names; in UTF-8 a charact
 
 
 def take_due(deadlines: Deadlines[K], now_ms: int, room_bytes: int) -> list[K]:
-    """Remove keys whose deadline is at `now_ms` or before, the earliest first: at least one, and as many members as can
-    leave with one append of `room_bytes`. A key has the names that are in their tombstones.
+    """Remove keys whose deadline is not after `now_ms`, and return them, the earliest first: at least one, and at most
+    as many members as can be removed with one append of `room_bytes`. A key consists of the names that are in the
+    member's tombstones.
     """
     taken: list[K] = []
     left = room_bytes

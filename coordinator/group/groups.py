@@ -1,4 +1,4 @@
-"""The common part of groups of every kind: one namespace of group ids for all."""
+"""The common part of groups of every kind, which share one namespace of group ids."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final, Protocol
 from shareq.protocol.generated.list_groups import ListedGroup
 
 FIRST_EPOCH: Final = 1
-"""Group and assignment epoch of a share or consumer group that has no record yet: its first member makes it 2."""
+"""The group and assignment epoch of a share or consumer group without records: its first member raises it to 2."""
 
 NO_EPOCH: Final = -1
-"""Such a group's assignment epoch after its record's tombstone."""
+"""The assignment epoch of a share or consumer group after the tombstone of its assignment epoch."""
 
 
 class GroupKind(Enum):
-    """The kinds of group. The value is the type name ListGroups gives."""
+    """The kinds of groups. The value is the type name in ListGroups."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
@@ -26,7 +26,7 @@ class GroupKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The sender of a request. `host` as Java prints an address: "/127.0.0.1"."""
+    """The sender of a request. `host` is formatted as Java does: "/127.0.0.1"."""
 
     client_id: str
     host: str
@@ -48,16 +48,18 @@ class Group(Protocol):
 
 
 def settled_epoch(group_epoch: int, assignment_epoch: int, member_epochs: Iterable[int]) -> int:
-    """Return the epoch of a group whose records may be incomplete: no assignment, and no member, is ahead of it.
+    """Return a group epoch that no assignment and no member is ahead of, for a group whose records may be incomplete.
 
-    Where members are ahead of the assignment it is a new one, so that they get another.
+    If members are ahead of the assignment epoch, it is a new epoch, so that they get another target.
     """
     newest = max(member_epochs, default=assignment_epoch)
     return max(group_epoch, assignment_epoch, newest + 1 if newest > assignment_epoch else newest)
 
 
 def listed(groups: Iterable[Group], states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
-    """Return the groups in one of the states and of one of the types, ignoring case. An empty filter admits all."""
+    """Return the groups that are in one of the states and of one of the types, ignoring case. An empty filter admits
+    all.
+    """
     wanted_states = {state.strip().lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
     return [

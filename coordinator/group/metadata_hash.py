@@ -1,6 +1,6 @@
-"""A hash over everything of the subscribed topics that a target assignment depends on.
+"""A hash over all facts about the subscribed topics on which a target assignment depends.
 
-The group coordinator stores it with the group epoch; a different hash is a reason for a new epoch (KIP-932; the hash
+The group coordinator stores it with the group epoch; if the hash changes, a new epoch begins (KIP-932; the hash
 replaces the partition metadata of the KIP's earlier revisions). XXH3-64 over the topics' own XXH3-64 hashes in order of
 topic name. Only equality counts.
 
@@ -30,7 +30,9 @@ _MOST_REMEMBERED: Final = 16_384  # topics: a group that subscribes to thousands
 
 @lru_cache(_MOST_REMEMBERED)
 def topic_hash(topic: TopicImage) -> bytes:
-    """8 bytes; differs when the topic was recreated or has grown, or when its replicas are in other racks."""
+    """Return 8 bytes. They change when the topic is created again or grows, or when its replicas move to other
+    racks.
+    """
     name = topic.name.encode()
     racks = b"".join(pack(">i", len(rack)) + rack for rack in map(str.encode, topic.racks))
     parts = [pack(">b16si", _MAGIC, topic.topic_id, len(name)), name, pack(">i", topic.partitions)]
@@ -39,7 +41,7 @@ def topic_hash(topic: TopicImage) -> bytes:
 
 
 def metadata_hash(topic_names: Iterable[str], metadata: MetadataImage) -> int:
-    """Return the hash of the existing ones of `topic_names`, as a signed 64-bit number; 0 without any."""
+    """Return the hash of those topics of `topic_names` that exist, as a signed 64-bit number; 0 if none exists."""
     topics = [topic for name in sorted(topic_names) if (topic := metadata.topic(name)) is not None]
     if not topics:
         return 0

@@ -1,8 +1,8 @@
-"""The replay of groups whose members heartbeat: the common part of share groups' and consumer groups' records.
+"""The replay of share groups and consumer groups: the common part of their records.
 
 Both kinds have records of members, of the group's epoch, of targets and their epoch, and of current assignments. Each
-kind has a table of rows, one per record type, in its `records`; they differ in the classes, and in how a member and a
-current assignment are read.
+kind has a table of rows, one per record type, in its `records`; the kinds differ in the classes, and in how a member
+and a current assignment are read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ C_contra = TypeVar("C_contra", contravariant=True)
 
 
 class ReplayedGroup(Group, Protocol[M_contra, C_contra]):
-    """A group as its records change it: `M_contra` is a member's class, `C_contra` that of its current assignment."""
+    """A group as its records change it. `M_contra` is the class of its members, `C_contra` that of their current
+    assignments.
+    """
 
     def __init__(self, group_id: str) -> None: ...
     def replay_member(self, member_id: str, member: M_contra | None) -> None: ...
@@ -84,8 +86,8 @@ TV = TypeVar("TV", bound=_TargetValue)
 class Row(Generic[G_contra]):
     """A record type: the classes of its key and its value, and its effect on the group that the key names.
 
-    `apply` takes the group, the key and the value, None for a tombstone. Of the record that stands for the whole group
-    the tombstone removes the group instead.
+    `apply` takes the group, the key and the value, None for a tombstone. A tombstone of the record that stands for the
+    whole group removes the group instead.
     """
 
     key: type[Any]
@@ -119,7 +121,7 @@ def assignment_epoch_row(key: type[K], value: type[AV]) -> Row[ReplayedGroup[Any
 
 
 def target_row(key: type[MK], value: type[TV]) -> Row[ReplayedGroup[Any, Any]]:
-    """Build the row for records of a member's target assignment."""
+    """Return the row of a member's target assignment."""
 
     def apply(group: ReplayedGroup[Any, Any], key: MK, value: TV | None) -> None:
         group.replay_target(key.member_id, None if value is None else assignment_of(value.topic_partitions))
@@ -128,7 +130,7 @@ def target_row(key: type[MK], value: type[TV]) -> Row[ReplayedGroup[Any, Any]]:
 
 
 def member_row(key: type[MK], value: type[V], read: Callable[[str, V], M]) -> Row[ReplayedGroup[M, Any]]:
-    """Build the row for records of a member's own data; `read` takes its id and the value."""
+    """Return the row of a member's own data; `read` makes the member from its id and the value."""
 
     def apply(group: ReplayedGroup[M, Any], key: MK, value: V | None) -> None:
         group.replay_member(key.member_id, None if value is None else read(key.member_id, value))
@@ -137,7 +139,7 @@ def member_row(key: type[MK], value: type[V], read: Callable[[str, V], M]) -> Ro
 
 
 def current_row(key: type[MK], value: type[V], read: Callable[[V], C]) -> Row[ReplayedGroup[Any, C]]:
-    """Build the row for records of a member's current assignment."""
+    """Return the row of a member's current assignment."""
 
     def apply(group: ReplayedGroup[Any, C], key: MK, value: V | None) -> None:
         group.replay_current(key.member_id, None if value is None else read(value))
@@ -146,15 +148,16 @@ def current_row(key: type[MK], value: type[V], read: Callable[[V], C]) -> Row[Re
 
 
 def assignment_of(topics: Iterable[TopicPartitions]) -> Assignment:
-    """Partitions as records list them."""
+    """Return the partitions that a record lists, by topic id."""
     return {topic.topic_id: frozenset(topic.partitions) for topic in topics}
 
 
 class GroupReplay(Generic[G]):
-    """The records of one kind of group, by its table. `types`: the classes of keys and values, for the serde.
+    """The replay of one kind of group, by the table of its records. `types`: the classes of keys and values, for the
+    serde.
 
-    `gives_way`: the kinds of groups that a value of this kind replaces; tombstones for a group of another kind are
-    ignored then. Without it no group does, and they are errors, too.
+    `gives_way`: the kinds of groups that a value of this kind replaces; tombstones for groups of another kind are
+    ignored then. Without it no group is replaced, and such tombstones are errors, too.
     """
 
     def __init__(
@@ -166,10 +169,10 @@ class GroupReplay(Generic[G]):
         self.types: Final[RecordTypes] = {each.key.API_KEY: (each.key, each.value) for each in self._rows.values()}
 
     def replay(self, groups: dict[str, Group], record: CoordinatorRecord) -> bool:
-        """Apply a record of this kind of group; False for any other.
+        """Apply a record of this kind of group; return False for any other record.
 
-        A value creates the group if need be; a tombstone of something that is not there is passed over. Raises
-        InconsistentRecords for a tombstone that comes too early, or a group of another kind that does not give way.
+        A value creates a missing group; a tombstone of a missing group is ignored. Raises InconsistentRecords for a
+        tombstone that comes too early, or a group of another kind that may not be replaced.
         """
         key: Any = record.key
         each = self._rows.get(type(key))

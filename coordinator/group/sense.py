@@ -1,4 +1,4 @@
-"""A check at load that a record of `__consumer_offsets` makes sense by itself: its counts and epochs."""
+"""A check at load whether the counts and epochs in a record of `__consumer_offsets` are valid by themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEAST_MEMBER_EPOCH: Final = -2  # a static member that is away
 
 
 def check_group_record(record: CoordinatorRecord) -> None:
-    """Raise InconsistentRecords for one that no group coordinator writes."""
+    """Check a record. Raises InconsistentRecords for one that no group coordinator writes."""
     if isinstance(record.key, OffsetCommitKey):
         expect(record, "partition", (record.key.partition,))
     check = None if record.value is None else _CHECKS.get(type(record.value))

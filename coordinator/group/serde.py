@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`, of every kind of group, as bytes and back.
+"""The encoding and decoding of records of `__consumer_offsets`, for every kind of group.
 
 type    of
 0, 1    committed offsets: `shareq.coordinator.group.offsets.records`
@@ -27,4 +27,4 @@ GROUP_SERDE: Final = TypedRecordSerde(
     },
     check_group_record,
 )
-"""A record of a type that is not listed is skipped, with a warning."""
+"""The serde of all these types. Records of other types are skipped, with a warning."""

@@ -1,8 +1,8 @@
 """The group coordinator's state machine: the groups of one partition of `__consumer_offsets`.
 
-One namespace of group ids for groups of every kind; a request for one kind does not find a group of another, except for
-consumers, which may speak either protocol. Each kind has a part of its own: requests, records, timers. This is the
-frame that holds them together.
+Groups of every kind share one namespace of group ids. A request for one kind does not find a group of another kind,
+except that consumers may speak either protocol. Each kind has a part of its own for requests, records and timers, which
+this module puts together.
 """
 
 from __future__ import annotations
@@ -61,10 +61,9 @@ class GroupCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
     `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: requests of members that speak it, in
-    a group of either kind; `offsets`: the groups' committed offsets.
-    `wall_ms` gives the time of day; for `may_make_share_group` see `ShareGroups`. `counters` are those of the
-    coordinator; `room` is how much one operation may append to its log. `believes_absence`: what `metadata` lacks does
-    not exist.
+    a group of either kind; `offsets`: the groups' committed offsets. `wall_ms` returns the time of day; for
+    `may_make_share_group` see `ShareGroups`. `counters` are those of the coordinator; `room` is how much one operation
+    may append to its log. `believes_absence`: topics that `metadata` lacks do not exist.
     """
 
     def __init__(
@@ -109,19 +108,19 @@ class GroupCoordinatorShard:
     # -- groups of every kind
 
     def group_kind(self, group_id: str) -> GroupKind | None:
-        """Return the kind of a group; None if no group has that name."""
+        """Return the kind of a group; None if there is no group with this id."""
         group = self._groups.get(group_id)
         return None if group is None else group.kind
 
     def has_member(self, group_id: str, member_id: str) -> bool:
-        """Return True if a group of any kind has the member, or has given out the id."""
+        """Return True if a group of any kind has the member, or has assigned the member id."""
         group = self._groups.get(group_id)
         if group is None:
             return False
         return member_id in group.members or (isinstance(group, ClassicGroup) and member_id in group.pending_joins)
 
     def has_static_member(self, group_id: str, instance_id: str) -> bool:
-        """Return True if the group has a member of this instance id (KIP-345)."""
+        """Return True if the group has a member with this instance id (KIP-345)."""
         group = self._groups.get(group_id)
         return isinstance(group, ClassicGroup | ConsumerGroup) and instance_id in group.static_members
 
@@ -130,18 +129,18 @@ class GroupCoordinatorShard:
         return Counter(group.kind for group in self._groups.values())
 
     def share_group(self, group_id: str) -> ShareGroup | None:
-        """Return a share group's replayed state, for reading only."""
+        """Return a share group's replayed state, for reading only; None if there is none with this id."""
         return self.share.group(group_id)
 
     def list_groups(
         self, states: Collection[str] = (), types: Collection[str] = ()
     ) -> CoordinatorResult[list[ListedGroup]]:
-        """Return the groups of this shard; empty filters let all pass."""
+        """Return the groups of this shard that pass the filters; an empty filter admits all."""
         return CoordinatorResult(listed(self._groups.values(), states, types))
 
     def delete_group(self, group_id: str) -> CoordinatorResult[ApiError]:
-        """Delete a group that has no state elsewhere, which is any but a share group. Errors: GROUP_ID_NOT_FOUND,
-        NON_EMPTY_GROUP.
+        """Delete a group that has no state elsewhere: a group of any kind but a share group. Errors:
+        GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
         """
         group = self._groups.get(group_id)
         if not rules.has_offsets(group):
@@ -154,18 +153,18 @@ class GroupCoordinatorShard:
     # -- news of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
-        """Topics were created or have grown, or are about to go."""
+        """Note that topics were created, have grown, or are about to be deleted."""
         self.share.topics_changed(topic_names)
         self.consumer.topics_changed(topic_names)
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> Steps[CoordinatorResult[None]]:
-        """Topics, id to name, exist no longer."""
+        """Remove what groups have of deleted topics, given as id to name."""
         self.topics_changed(topics.values())
         records = (yield from self.share.topics_deleted(topics)) + self.offsets.topics_deleted(topics)
         return CoordinatorResult(None, records, atomic=False, encoded=(yield from self._room.written(records)))
 
     def topics(self) -> dict[bytes, str]:
-        """Return the topics, id to name, that groups have share state of or offsets in."""
+        """Return the topics, id to name, of which groups have share state or offsets."""
         return self.share.topics_with_state() | self.offsets.topics()
 
     # -- CoordinatorShard
@@ -180,17 +179,17 @@ class GroupCoordinatorShard:
             SHARE_GROUP_RECORDS.replay(self._groups, record)
 
     def replay_transactional(self, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
-        """Apply one record of a transaction: a committed offset. Raises InconsistentRecords for any other."""
+        """Apply one record of a transaction: a committed offset. Raises InconsistentRecords for any other record."""
         if not isinstance(record.key, OffsetCommitKey):
             raise InconsistentRecords(f"a {type(record.key).__name__} as part of a transaction")
         self.offsets.replay(record.key, record.value, offset, producer_id)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """Make the offsets of the producer's transaction those of their groups, or forget them."""
+        """Commit or drop the pending offsets of the producer's transaction."""
         self.offsets.store.end_transaction(producer_id, commit=commit)
 
     def on_loaded(self, now_ms: int) -> Steps[None]:
-        """Members are as they were; each has a whole session to be heard of."""
+        """Start the timers after a load. Each member has a full session to send a heartbeat."""
         yield from self.share.on_loaded(now_ms)
         yield from self.classic.on_loaded(now_ms)
         yield from self.consumer.on_loaded(now_ms)
@@ -202,7 +201,7 @@ class GroupCoordinatorShard:
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Members that were not heard of are taken out of their groups; offsets expire, and with them groups."""
+        """Remove silent members from their groups, expired offsets, and groups without members and offsets."""
         classic = self.classic.on_deadline(now_ms)
         records = self.share.on_deadline(now_ms) + self.consumer.on_deadline(now_ms) + classic.records
         if not records:  # those have to be replayed before anything can be said of the groups

@@ -1,11 +1,11 @@
-"""Times before which records are not delivered again: our own addition to the records of `__share_group_state`.
+"""Times before which records are not delivered again: an addition of shareq to the records of `__share_group_state`.
 
     value of ShareSnapshot and ShareUpdate    tag 29553 (0x7371): int8 1, then for each range of offsets int64
                                               FirstOffset, int64 LastOffset, int64 NotBeforeMs, int16 DeliveryCount
 
-The times are milliseconds since the epoch. A time holds for the offsets of its range that are available after just so
-many deliveries; of two accounts of an offset the one with the higher count holds, then the later time. Apache Kafka's
-readers skip the tag, and so do brokers of ours that do not know it: the records are then available at once.
+The times are milliseconds since the epoch. A time holds for those offsets of its range that are available and have
+exactly this delivery count. If an offset is in two ranges, the one with the higher count holds, then the one with the
+later time. Apache Kafka and earlier releases of shareq skip the tag: the records are then available at once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _OVERHEAD_BYTES: Final = 16  # tag, length, version
 
 
 class Delay(NamedTuple):
-    """Offsets `first_offset..last_offset` (both inclusive), available after `delivery_count` deliveries, are not
-    delivered before `not_before_ms`.
+    """A time for the offsets `first_offset..last_offset` (both inclusive): while they are available with
+    `delivery_count`, they are not delivered before `not_before_ms`.
     """
 
     first_offset: int
@@ -40,7 +40,9 @@ NO_DELAYS: Final[tuple[Delay, ...]] = ()
 
 
 def combined(delays: Iterable[Delay], start_offset: int = -1) -> list[Delay]:
-    """Return the delays as one ascending, disjoint list, with nothing below `start_offset` (-1: nothing is cut off)."""
+    """Return the delays as an ascending list without overlaps, without offsets below `start_offset` (-1: all are
+    kept).
+    """
     return [Delay._make(row) for row in combine([StateBatch._make(delay) for delay in delays], start_offset)]
 
 
@@ -50,15 +52,15 @@ def combined(delays: Iterable[Delay], start_offset: int = -1) -> list[Delay]:
 
 
 def rows_of(delays: Iterable[Delay]) -> list[StateBatch]:
-    """Return the delays as combined rows."""
+    """Return the delays as an ascending list of rows without overlaps."""
     return combine([StateBatch._make(delay) for delay in delays])
 
 
 def in_force(
     rows: Sequence[StateBatch], batches: Sequence[StateBatch], now_ms: int, more: Sequence[Delay] = NO_DELAYS
 ) -> tuple[Delay, ...]:
-    """Return the parts of `rows`, and of `more` merged into them, that hold for `batches` (combined) and are not over
-    at `now_ms`.
+    """Return the parts of `rows`, with `more` merged in, that hold for `batches` (combined) and whose times are after
+    `now_ms`.
     """
     if more:
         rows = list(rows)
@@ -82,13 +84,13 @@ def _in_force(rows: Iterable[StateBatch], batches: Sequence[StateBatch], now_ms:
 
 
 def is_sound(delay: Delay) -> bool:
-    """Return True if a share partition's leader can have written this."""
+    """Return True if a share partition's leader can have written this delay."""
     return 0 <= delay.first_offset <= delay.last_offset and delay.not_before_ms >= 0 and delay.delivery_count >= 0
 
 
 def tags_of(delays: Sequence[Delay], room: int) -> Tags:
-    """Return the delays as tags of a record's value; only the first ones if `room`, in bytes, is not enough for all:
-    records left out are available at once.
+    """Return the delays as tags of a record's value. If `room`, in bytes, is too small, only the first ones are in it:
+    the other records are available at once.
     """
     delays = delays[: max(room - _OVERHEAD_BYTES, 0) // DELAY_BYTES]
     return ((TAG, _VERSION + b"".join(_ROW.pack(*delay) for delay in delays)),) if delays else ()
@@ -97,7 +99,7 @@ def tags_of(delays: Sequence[Delay], room: int) -> Tags:
 def delays_in(tags: Tags) -> Sequence[Delay]:
     """Return the delays among a record's unknown tags.
 
-    Invalid ones are left out: those records are available now.
+    If one of them is invalid, none counts, and the records are available now.
     """
     body = next((value for tag, value in tags if tag == TAG), b"")
     if body[:1] != _VERSION or (len(body) - 1) % DELAY_BYTES:

@@ -1,4 +1,4 @@
-"""Share partitions by name, and the coordinator key.
+"""Share partitions, and the coordinator keys that name them.
 
 The key text is `group ":" topic-id ":" partition`, the topic id as Kafka prints a Uuid (22 characters of URL-safe
 base64), the partition in decimal. A group id may contain colons, so the text is read from the right (KIP-932,
@@ -18,9 +18,9 @@ _INT32_MAX: Final = 2**31 - 1
 
 
 class SharePartitionKey(NamedTuple):
-    """One share partition: a group's state on one topic partition. `topic_id` is 16 bytes.
+    """One share partition: a group's state on one topic partition. `topic_id` has 16 bytes.
 
-    A tuple, because it is hashed on every acknowledgement.
+    It is a tuple, because it is hashed on every acknowledgement.
     """
 
     group_id: str
@@ -32,12 +32,12 @@ class SharePartitionKey(NamedTuple):
         return f"{self.group_id}{self.text_after_group()}"
 
     def text_after_group(self) -> str:
-        """Return the rest of the coordinator key, its first colon included."""
+        """Return the coordinator key without the group id, from its first colon on."""
         return f":{uuid_to_text(self.topic_id)}:{self.partition}"
 
 
 def parse_key(text: str) -> SharePartitionKey | ErrorCode:
-    """Return the share partition that a coordinator key names; INVALID_REQUEST when it names none."""
+    """Return the share partition that a coordinator key names; INVALID_REQUEST if it names none."""
     match = _KEY.fullmatch(text)
     if match is None or not match["group"].strip():
         return ErrorCode.INVALID_REQUEST

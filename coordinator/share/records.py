@@ -42,7 +42,7 @@ def _check(record: CoordinatorRecord) -> None:
 
 
 def is_sound(batch: StateBatchLike) -> bool:
-    """Return True if a share partition's leader can have written this."""
+    """Return True if a share partition's leader can have written this batch."""
     return (
         0 <= batch.first_offset <= batch.last_offset
         and batch.delivery_state in PERSISTED_STATES
@@ -69,8 +69,8 @@ def snapshot_batches(batches: Iterable[StateBatch]) -> list[share_snapshot.State
 
 
 def update_batches(batches: list[StateBatch]) -> list[share_update.StateBatch]:
-    """Return the batches as they are: an update is encoded and replayed, and has one for each range that was
-    acknowledged.
+    """Return the batches unchanged. An update has one batch for each range that was acknowledged, and these are not
+    combined.
     """
     return cast("list[share_update.StateBatch]", batches)
 
@@ -82,7 +82,7 @@ _MOST_ROWS: Final = 32
 
 
 def update_bytes(value: ShareUpdateValue, batches: Sequence[StateBatch]) -> bytes:
-    """Return the value as `SHARE_STATE_SERDE` encodes it, from its batches as tuples: these are packed together, which
+    """Return the value as `SHARE_STATE_SERDE` encodes it, from batches that are tuples. They are packed together, which
     takes a third of the time. Raises UnencodableMessage.
     """
     try:

@@ -1,4 +1,4 @@
-"""The answers of the share coordinator's operations, and its refusals."""
+"""The results of the share coordinator's operations, and its errors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """A share partition's state. `batches` ascend, are disjoint and begin at `start_offset` or above it; so do the
-    `delays` that are in force.
+    """A share partition's state. `batches` and `delays` (those in force) are ascending, do not overlap, and have no
+    offset below `start_offset`.
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -29,9 +29,9 @@ class ReadResult:
 class SummaryResult:
     """A summary of a state.
 
-    `first_offset` is the persisted start offset, even if Apache Kafka, and so `start_offset`, shows none: of a share
-    partition with acquired records, but no finished one. `end` is the end of the partition's log, if another node
-    reported it; otherwise UNSET.
+    `first_offset` is the persisted start offset, even if `start_offset`, as in Apache Kafka, is -1: that of a share
+    partition that has acquired records, but no finished one. `end` is the end of the partition's log, if another node
+    has reported it; otherwise UNSET.
     """
 
     error: ErrorCode = ErrorCode.NONE

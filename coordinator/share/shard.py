@@ -1,13 +1,13 @@
 """The share coordinator's state machine: durable state of share partitions, one partition of `__share_group_state`.
 
-KIP-932, "Managing durable share-partition state", as Apache Kafka 4.4.0 does it. The leader of a share partition saves
-what became of its records by `write`, and gets it back by `read`; the group coordinator calls the rest. A state is a
-start offset, the state batches from there on, and epochs that fence outdated writers: smaller than known is refused,
-equal or larger passes, negative ones are no epochs. A start offset never goes back, and batches below it are dropped: a
-delayed write cannot revive a record that was acknowledged.
+KIP-932, "Managing durable share-partition state", as Apache Kafka 4.4.0 does it. The leader of a share partition stores
+the states of its records by `write`, and loads them by `read`; the group coordinator calls the other operations. A
+state is a start offset, the state batches from there on, and epochs that fence outdated writers: an epoch lower than
+the stored one is refused, an equal or higher one passes, and a negative one is not compared. A start offset never goes
+back, and batches below it are dropped, so a delayed write cannot revive an acknowledged record.
 
-One thing differs from 4.4.0. A summary answers start offset -1 while DeliveryCompleteCount is -1 and there are no
-batches: until the first acknowledgement no client sees the start offset that the leader resolved.
+One thing differs from 4.4.0: while DeliveryCompleteCount is -1 and there are no batches, a summary has start offset -1.
+So until the first acknowledgement no client sees the start offset that the leader resolved.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ T = TypeVar("T")
 
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
 MOST_COLD: Final = 500
-"""Snapshots of cold states that are written together: 5 ms with what replays them."""
+"""The most snapshots of cold states that are written together: 5 ms, their replay included."""
 _NO_BATCHES: Final = Account()
 NOTHING: Final = 2**63 - 1
-"""An offset behind all: nothing of the log is needed."""
+"""An offset beyond every log: no record of the log is needed."""
 
 
 """The delivery state of dead records whose dead letters may not be written yet (KIP-1191)."""
@@ -85,9 +85,10 @@ NOTHING: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class ShareCoordinatorSettings:
-    """`share.coordinator.*`, and the room of the state topic.
+    """The settings `share.coordinator.*`, and the limits of the state topic.
 
-    `max_record_bytes` bounds a state: it must fit into one record. `max_batch_bytes` bounds what is written together.
+    `max_record_bytes` limits a state, which has to fit into one record. `max_batch_bytes` limits records that are
+    written together.
     """
 
     snapshot_update_records_per_snapshot: int = 500
@@ -99,7 +100,7 @@ class ShareCoordinatorSettings:
 class ShareCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
-    `settings` may be replaced at any time. `wall_ms` gives the time for record timestamps.
+    `settings` may be replaced at any time. `wall_ms` returns the time for the timestamps of records.
     """
 
     def __init__(self, metadata: MetadataImage, wall_ms: Callable[[], int], settings: ShareCoordinatorSettings) -> None:
@@ -113,15 +114,15 @@ class ShareCoordinatorShard:
         self._cold_check_due_ms = 0
 
     def state_of(self, key: SharePartitionKey) -> ShareState | None:
-        """Return the replayed state, for reading only."""
+        """Return the replayed state, for reading only; None if there is none."""
         return self._states.get(key)
 
     def share_partitions(self) -> list[SharePartitionKey]:
-        """Return the share partitions that have a state."""
+        """Return all share partitions that have a state."""
         return list(self._states)
 
     def share_partitions_of(self, topic_ids: Iterable[bytes]) -> list[SharePartitionKey]:
-        """Return the share partitions of the topics that have a state."""
+        """Return the share partitions of these topics that have a state."""
         return list(self._keys_of(topic_ids))
 
     def _keys_of(self, topic_ids: Iterable[bytes]) -> Iterator[SharePartitionKey]:
@@ -132,18 +133,18 @@ class ShareCoordinatorShard:
         return len(self._of_topic.get(topic_id, ()))
 
     def needed_from(self) -> int:
-        """Return the lowest offset that a load of these states needs; `NOTHING` without any."""
+        """Return the lowest offset that a load of these states needs; `NOTHING` if there are no states."""
         return min((state.needed_from for state in self._states.values()), default=NOTHING)
 
     def archiving(self, key: SharePartitionKey) -> list[StateBatch]:
-        """Return the batches of the state whose records are archiving, ascending."""
+        """Return the batches of the state that are in state ARCHIVING, ascending."""
         state = self._states.get(key)
         return (
             [] if state is None else [batch for batch in state.batches if batch.delivery_state == RecordState.ARCHIVING]
         )
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[ApiError]:
-        """Give the share partition a new state, without batches; the old one is erased.
+        """Give the share partition a new state without batches, in place of any old one.
 
         `start_offset` -1: the leader will resolve it. Errors: INVALID_REQUEST, FENCED_STATE_EPOCH,
         UNKNOWN_TOPIC_OR_PARTITION.
@@ -175,14 +176,14 @@ class ShareCoordinatorShard:
     def initialize_once(
         self, key: SharePartitionKey, state_epoch: int, start_offset: int = UNSET, *, again: bool = False
     ) -> CoordinatorResult[ApiError]:
-        """Initialize a state for a caller that may have done so before: a state of that epoch stays.
+        """Initialise a state unless one of this epoch, or of a newer one, exists already.
 
         With `again`, the caller is known to have asked before, and a state of an older epoch stays, too.
 
-        A group coordinator whose record of the initialization failed asks again, with its present epoch. What fetches
-        have changed in the state since, and what was confirmed, must not be wiped. A state of a newer epoch stays, too:
-        a group whose records were damaged starts again with epoch 2, but its finished records stay finished. Errors as
-        in `initialize`.
+        A group coordinator that could not record the initialisation asks again, in its present epoch. Changes of the
+        state since then, and confirmed acknowledgements, must not be wiped. A state of a newer epoch stays, because a
+        group whose records were damaged begins again with epoch 2, and its finished records have to stay finished.
+        Errors as in `initialize`.
         """
         state = self._states.get(key)
         if state is not None and (again or state.state_epoch >= state_epoch):
@@ -190,7 +191,7 @@ class ShareCoordinatorShard:
         return self.initialize(key, state_epoch, start_offset)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> CoordinatorResult[ReadResult]:
-        """Return the state, for a leader that begins; a leader epoch that was not known yet is stored.
+        """Return the state for a leader that loads it; a higher leader epoch than the known one is stored.
 
         Errors: INVALID_REQUEST (also for a share partition that was never initialised), FENCED_LEADER_EPOCH,
         UNKNOWN_TOPIC_OR_PARTITION.
@@ -228,11 +229,11 @@ class ShareCoordinatorShard:
     ) -> CoordinatorResult[ApiError]:
         """Store the changes of records since the last write. `delays` are the times of available records that wait.
 
-        `leader_epoch` None: the present leader's. `start_offset` -1: unchanged. `delivery_complete_count`: terminal
-        records from `start_offset` on; negative: unknown. For one start offset it never falls; a count from an older
-        start offset is ignored. `batches` in any order, ends inclusive. Higher epochs than known pass and are not
-        stored. Errors: INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, and
-        UNKNOWN_SERVER_ERROR when the state would no longer fit into one record.
+        `leader_epoch` None: the present leader's. `start_offset` -1: unchanged. `delivery_complete_count`: the number
+        of terminal records from `start_offset` on; negative: unknown. For one start offset it never falls; a count for
+        a lower start offset is ignored. `batches` are in any order, their ends inclusive. Epochs higher than the stored
+        ones pass and are not stored. Errors: INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH,
+        UNKNOWN_TOPIC_OR_PARTITION, and UNKNOWN_SERVER_ERROR if the state would no longer fit into one record.
         """
         state, refusal = self._find(key, leader_epoch, state_epoch, WRITE_UNINITIALIZED)
         if state is None:
@@ -264,7 +265,8 @@ class ShareCoordinatorShard:
         )
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
-        """Epochs, start offset and count; -1, -1 for a share partition without state. Fences no leader.
+        """Return epochs, start offset and count; start offset and count are -1 for a share partition without state. No
+        leader is fenced.
 
         Errors: INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION.
         """
@@ -287,21 +289,23 @@ class ShareCoordinatorShard:
         )
 
     def delete(self, key: SharePartitionKey) -> CoordinatorResult[ApiError]:
-        """Remove the state; there need not be one. Errors: INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION."""
+        """Delete the state, if there is one. Errors: INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION."""
         refusal = self._check_partition(key)
         if refusal is not None:
             return CoordinatorResult(refusal)
         return CoordinatorResult(NO_ERROR, (tombstone(key),) if key in self._states else ())
 
     def topics_deleted(self, topic_ids: Collection[bytes], most: int | None = None) -> CoordinatorResult[None]:
-        """Remove every state of topics that were deleted, or `most` of them."""
+        """Delete the states of topics that were deleted, at most `most` of them."""
         records = tuple(map(tombstone, islice(self._keys_of(topic_ids), most)))
         return CoordinatorResult(None, records, atomic=False)
 
     # -- CoordinatorShard
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
-        """Apply one record. An update of unknown state (its snapshot is gone from the log) becomes the state."""
+        """Apply one record. An update without a state, because its snapshot is missing in the log, becomes the
+        state.
+        """
         record_key, value = record.key, record.value
         if isinstance(record_key, ShareUpdateKey):
             if isinstance(value, ShareUpdateValue):
@@ -325,9 +329,10 @@ class ShareCoordinatorShard:
         return self._cold_check_due_ms if self._warm else None
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Write a snapshot of states without one for an interval, as many as fit into a batch and a turn of the loop.
+        """Write snapshots of states that have had none for an interval, as many as fit into a batch and a turn of the
+        loop.
 
-        The rest is due at once.
+        For the others, the next call is due at once.
         """
         if not self._warm or now_ms < self._cold_check_due_ms:
             return CoordinatorResult(None)
@@ -350,9 +355,9 @@ class ShareCoordinatorShard:
     def _find(
         self, key: SharePartitionKey, leader_epoch: int | None, state_epoch: int | None, uninitialized: ApiError
     ) -> tuple[ShareState | None, ApiError]:
-        """Return the state that a leader with these epochs may read and write, or the error for which it may not.
+        """Return the state that a leader with these epochs may read and write, or the error of a refusal.
 
-        None is not looked at.
+        An epoch that is None is not checked.
         """
         if key.partition < 0:
             return None, NEGATIVE_PARTITION
@@ -392,9 +397,9 @@ class ShareCoordinatorShard:
         *,
         leader_epoch: int = UNSET,
     ) -> CoordinatorResult[T]:
-        """Return an update, or after enough of them a snapshot.
+        """Return the result with an update, or with a snapshot after a number of updates.
 
-        `start_offset` -1 and `leader_epoch` -1: the stored one.
+        `start_offset` -1 and `leader_epoch` -1 stand for the stored ones.
         """
         if leader_epoch == UNSET:
             leader_epoch = state.leader_epoch
@@ -451,7 +456,8 @@ class ShareCoordinatorShard:
         return tags_of(delays, self.settings.max_record_bytes - _record_bytes(key, batches))
 
     def _snapshot_is_due(self, state: ShareState) -> bool:
-        """Return True after enough updates; if a state has many batches, only once the updates are worth a snapshot.
+        """Return True after a number of updates, or, for a state with many batches, when the updates are as large as a
+        snapshot.
 
         Otherwise snapshots of megabytes would make up nearly all of the log.
         """
@@ -463,7 +469,7 @@ class ShareCoordinatorShard:
     def _fits(
         self, key: SharePartitionKey, state: ShareState, written: Sequence[StateBatch], start_offset: int
     ) -> bool:
-        """Return True if the record, and any later snapshot of the state it leads to, fits into a batch of the log."""
+        """Return True if the record, and any later snapshot of the resulting state, fits into a batch of the log."""
         room = self.settings.max_record_bytes
         # A batch that splits a stored one adds itself and the part behind it.
         if _record_bytes(key, len(state.batches) + 2 * len(written)) <= room:
@@ -542,7 +548,7 @@ class ShareCoordinatorShard:
 
 
 def _merged(state: ShareState, written: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
-    """Return the batches as they will be once the record is replayed."""
+    """Return the batches of the state as they will be after the replay of the record."""
     merged = state.batches.copy()
     merge_into(merged, written, max(start_offset, state.start_offset))
     return merged
@@ -554,9 +560,9 @@ def _record_bytes(key: SharePartitionKey, batches: int) -> int:
 
 
 def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int, room: int) -> CoordinatorRecord:
-    """Return a snapshot of the same state once more, in at most `room` bytes.
+    """Return a snapshot of an unchanged state, in at most `room` bytes.
 
-    It keeps the creation time: that marks it.
+    It keeps the creation time of the last one, which marks it as cold.
     """
     delays = in_force(state.delays, state.batches, now) if state.delays else NO_DELAYS
     value = ShareSnapshotValue(

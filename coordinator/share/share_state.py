@@ -11,20 +11,23 @@ from shareq.protocol.generated.share_update import ShareUpdateKey
 
 _pack_type: Final = Struct(">h").pack
 UNSET: Final = -1
-"""An offset, epoch or count that is not given."""
+"""The value of an offset, epoch or count that is not given."""
 
 
 def lag_of(high_watermark: int, start_offset: int, delivery_complete_count: int) -> int:
-    """Return how many records a group is not done with (KIP-1226): those finished beyond the start offset are no lag.
+    """Return the number of records that a group has not finished (KIP-1226). Records finished beyond the start offset
+    are not counted.
 
-    A count of -1 (nothing was finished yet, or a leader that counts nothing) is 0. Negative where the start offset
-    was put beyond the log's end.
+    A count of -1 (no record is finished yet, or the leader counts none) is 0. The result is negative if the start
+    offset was set beyond the log's end.
     """
     return high_watermark - start_offset - max(0, delivery_complete_count)
 
 
 class ShareState:
-    """One share partition's state. Changed by replay only; `batches` and `delays` belong to it and change in place."""
+    """One share partition's state. Changed by replay only; `batches` and `delays` belong to it and are changed in
+    place.
+    """
 
     __slots__ = (
         "batches",
@@ -64,13 +67,13 @@ class ShareState:
         self.update_key_bytes = _pack_type(ShareUpdateKey.API_KEY) + self.update_key.encode(0)
 
     def settle(self) -> None:
-        """Make good that no snapshot could be read: without a start offset from anywhere, the state begins at 0,
-        so that nothing is lost; what was finished, and is not in the updates, is delivered again.
+        """Complete a state without a readable snapshot: if no update has a start offset, it begins at 0, so that no
+        record is lost. Finished records that are not in the updates are delivered again.
         """
         if self.start_offset == UNSET:
             self.start_offset = 0
 
     @property
     def is_cold(self) -> bool:
-        """The last snapshot was taken because nothing had been snapshotted for long: that keeps the creation time."""
+        """True if the last snapshot was a cold one, of an unchanged state: it has an older creation time."""
         return self.create_timestamp_ms != self.write_timestamp_ms

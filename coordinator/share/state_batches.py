@@ -4,8 +4,8 @@ A state batch says that the offsets `first_offset..last_offset` (both inclusive)
 acknowledged, 3 archiving, 4 archived) after so many deliveries. Where batches differ, the higher delivery count wins,
 then the higher state, regardless of which is newer (Apache Kafka 4.4.0, combining persisted state batches). An offset
 therefore ends with the greatest (count, state) that any batch gives it, in whatever order the batches are taken, and
-the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when the second of them had
-to win its range first, and joined them at its next combination.
+the result is written with as few batches as possible. Apache Kafka 4.3.1 did not join two equal neighbours at once if
+the second one had replaced another batch; it joined them at the next combination.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class StateBatch(NamedTuple):
 
     @property
     def unknown_tags(self) -> Tags:
-        """No tags, always: so that it can be written as an element of a record."""
+        """The unknown tags, always none, so that the batch can be written as an element of a record."""
         return ()
 
 
 class StateBatchLike(Protocol):
-    """Anything with a state batch's fields: the messages of requests and records, the leader's own values."""
+    """An object with a state batch's fields: a part of a request or a record, or a value of the leader."""
 
     @property
     def first_offset(self) -> int: ...
@@ -52,13 +52,15 @@ class StateBatchLike(Protocol):
 
 
 class Account(list[StateBatch]):
-    """Batches that a share partition's leader can have written, combined: `account_of` has looked at them."""
+    """Combined batches that a share partition's leader can have written; only `account_of`, which checks them, makes
+    it.
+    """
 
     __slots__ = ()
 
 
 def account_of(batches: Iterable[StateBatchLike], start_offset: int = -1) -> Account | None:
-    """Return the batches as one account, with nothing below `start_offset` (-1: nothing is cut off).
+    """Return the batches as an account, without offsets below `start_offset` (-1: all are kept).
 
     None if a share partition's leader cannot have written one of them.
     """
@@ -76,7 +78,7 @@ def account_of(batches: Iterable[StateBatchLike], start_offset: int = -1) -> Acc
 
 
 def are_sound(batches: Iterable[StateBatch]) -> bool:
-    """Return True if a share partition's leader can have written these."""
+    """Return True if a share partition's leader can have written all of these."""
     for first, last, state, count in batches:
         if not 0 <= first <= last or state not in PERSISTED_STATES or count < 0:
             return False
@@ -90,9 +92,10 @@ def state_batches(batches: Iterable[StateBatchLike]) -> list[StateBatch]:
 
 
 def combine(batches: Iterable[StateBatch], start_offset: int = -1) -> list[StateBatch]:
-    """Return the batches as one ascending, disjoint list, with nothing below `start_offset` (-1: no limit).
+    """Return the batches as an ascending list without overlaps, without offsets below `start_offset` (-1: all are
+    kept).
 
-    Every batch has first_offset <= last_offset.
+    Every batch must have first_offset <= last_offset.
     """
     rows = list(batches)
     if not is_combined(rows):
@@ -105,8 +108,8 @@ def combine(batches: Iterable[StateBatch], start_offset: int = -1) -> list[State
 def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_offset: int) -> None:
     """Combine `update` into `stored` in place: afterwards stored == combine(stored + update, start_offset).
 
-    Both are combined already. The cost follows the update and the part of `stored` that it touches; the rest is only
-    moved in memory.
+    Both have to be combined already. The cost depends on the update and the part of `stored` that it overlaps; the rest
+    is only moved in memory.
     """
     if start_offset != -1:
         _prune(stored, start_offset)
@@ -129,7 +132,7 @@ def _prune(stored: list[StateBatch], start_offset: int) -> None:
 
 
 def _merge_one(stored: list[StateBatch], batch: StateBatch) -> None:
-    """Merge one batch like `merge_into`. A neighbour that only touches matters if the two are to be one."""
+    """Merge one batch as `merge_into` does. A neighbour that only touches it matters if the two become one batch."""
     first, last, state, count = batch
     # A shorter tuple sorts before every longer one that it begins: (x,) lies before the batch that starts at x.
     low = bisect_left(stored, (first,))
@@ -163,7 +166,9 @@ def _merge_many(stored: list[StateBatch], update: Sequence[StateBatch]) -> None:
 
 
 def _sweep(batches: list[StateBatch]) -> list[StateBatch]:
-    """Walk the offsets upwards; at each, the account with the greatest (count, state) among those open counts."""
+    """Go through the offsets in ascending order; among the batches that have an offset, the one with the greatest
+    (count, state) wins.
+    """
     combined: list[StateBatch] = []
     opened: list[tuple[int, int, int]] = []  # (-count, -state, last): the smallest is the account that counts
     position, offset, total = 0, 0, len(batches)
@@ -187,12 +192,14 @@ def _sweep(batches: list[StateBatch]) -> list[StateBatch]:
 
 
 def _overlay(one: list[StateBatch], other: list[StateBatch]) -> list[StateBatch]:
-    """Two combined accounts, neither empty, as one: what `_sweep` gives for all their batches, in linear time."""
+    """Combine two combined lists, neither empty: the result is that of `_sweep` over all their batches, in linear
+    time.
+    """
     return overlay(one, other, tuple.__new__, StateBatch)
 
 
 def _append(combined: list[StateBatch], batch: StateBatch) -> None:
-    """Append, or lengthen the last batch when the two are one."""
+    """Append a batch, or lengthen the last batch if the two can be one."""
     if combined:
         first, last, state, count = combined[-1]
         if last + 1 == batch[0] and state == batch[2] and count == batch[3]:

@@ -1,6 +1,6 @@
-"""AddPartitionsToTxn and AddOffsetsToTxn: a partition becomes part of the transaction before anything is written to it.
+"""AddPartitionsToTxn and AddOffsetsToTxn: a partition becomes part of the transaction before a record is written to it.
 
-From transaction version 2 on the broker does that itself, with the first records or offsets (KIP-890).
+From transaction version 2 on the broker itself adds the partition, with the first records or offsets (KIP-890).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ def add_partitions(
     client_version: int,
     now_ms: int,
 ) -> Decision:
-    """CONCURRENT_TRANSACTIONS, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED; no change if all are in it already."""
+    """Return the transaction with these partitions added; no change if it has all of them already. Errors:
+    CONCURRENT_TRANSACTIONS, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED.
+    """
     if transaction is None:
         return Decision(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if transaction.is_preparing:
@@ -34,7 +36,7 @@ def add_partitions(
 def verify_partition(
     transaction: Transaction | None, producer_id: int, producer_epoch: int, partition: TopicPartition
 ) -> ErrorCode:
-    """Return the error if the producer may not write to the partition now (KIP-890): those above, or
+    """Return the error if the producer may not write to the partition now (KIP-890): one of `add_partitions`, or
     TRANSACTION_ABORTABLE.
     """
     if transaction is None:

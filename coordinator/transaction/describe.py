@@ -12,7 +12,7 @@ from shareq.protocol.generated import describe_transactions, list_transactions
 
 @dataclass(frozen=True, slots=True)
 class TransactionFilter:
-    """The filter of ListTransactions; what is empty or negative lets all pass. `matches` takes the whole id."""
+    """The filter of ListTransactions. An empty or negative field admits all. `matches` has to match the whole id."""
 
     producer_ids: Collection[int] = ()
     states: Collection[str] = ()
@@ -20,7 +20,9 @@ class TransactionFilter:
     matches: Callable[[str], bool] | None = None
 
     def passes(self, transaction: Transaction, now_ms: int) -> bool:
-        """Return True if the filter selects the transaction. One that never began has lasted since 1970."""
+        """Return True if the filter selects the transaction. For its duration, one that never began counts as begun in
+        1970.
+        """
         if self.producer_ids and transaction.producer_id not in self.producer_ids:
             return False
         if self.states and STATE_NAMES[transaction.state] not in self.states:
@@ -31,15 +33,15 @@ class TransactionFilter:
 
 
 def unknown_states(names: Iterable[str]) -> list[str]:
-    """Return the names that are no state a transaction can be in; Apache Kafka knows two more, which no client ever
-    sees.
+    """Return the names that are no states of transactions. Two more of Apache Kafka's states count as known, though no
+    client ever sees them.
     """
     known = {*STATE_NAMES.values(), "Dead", "PrepareEpochFence"}
     return [name for name in names if name not in known]
 
 
 def transaction_entry(transactional_id: str, transaction: Transaction | None) -> describe_transactions.TransactionState:
-    """One row of DescribeTransactions: TRANSACTIONAL_ID_NOT_FOUND without a transaction."""
+    """Return the row of DescribeTransactions; None gets TRANSACTIONAL_ID_NOT_FOUND."""
     if transaction is None:
         return transaction_error_entry(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     topics: dict[str, list[int]] = {}
@@ -57,14 +59,14 @@ def transaction_entry(transactional_id: str, transaction: Transaction | None) ->
 
 
 def transaction_error_entry(transactional_id: str, error: ErrorCode) -> describe_transactions.TransactionState:
-    """Return a row of DescribeTransactions that holds an error."""
+    """Return a row of DescribeTransactions with an error."""
     return describe_transactions.TransactionState(error_code=error, transactional_id=transactional_id)
 
 
 def listed(
     transactions: Iterable[Transaction], wanted: TransactionFilter, now_ms: int
 ) -> list[list_transactions.TransactionState]:
-    """Return the rows of ListTransactions."""
+    """Return the rows of ListTransactions for the transactions that the filter selects."""
     return [
         list_transactions.TransactionState(
             transaction.transactional_id, transaction.producer_id, STATE_NAMES[transaction.state]

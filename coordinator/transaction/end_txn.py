@@ -1,7 +1,7 @@
-"""EndTxn: the outcome is decided and logged; then the markers are written; then the end is logged.
+"""EndTxn: the outcome is decided and logged, then the markers are written, then the end is logged.
 
-With transaction version 2 every end raises the epoch, so every transaction has its own: a request in the previous epoch
-is a repetition, one in the current epoch concerns the transaction that begins with it.
+With transaction version 2 every end of a transaction raises the epoch, so every transaction has its own epoch: a
+request in the previous epoch is a repetition, and one in the current epoch is about the current transaction.
 
                      abort, again   abort         commit, again   commit
     Empty            FENCED         a new epoch   FENCED          INVALID_TXN_STATE
@@ -36,11 +36,11 @@ def end_transaction(
     new_producer_id: NewProducerId,
     now_ms: int,
 ) -> Decision:
-    """Decide the end of a transaction: its outcome, or an error.
+    """Decide on the end of a transaction: its outcome, or an error.
 
-    Errors: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS (markers being written),
+    Errors: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS (markers are being written),
     INVALID_TXN_STATE, or the error of `new_producer_id`. NONE without a new state means a repeated request: the
-    transaction has already ended in that way.
+    transaction has already ended with this outcome.
     """
     if transaction is None:
         return Decision(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -65,7 +65,7 @@ def end_transaction(
 def _end_in_epoch(
     transaction: Transaction, producer_id: int, producer_epoch: int, commit: bool, now_ms: int
 ) -> Decision:
-    """Versions 0 and 1: the epoch stays, and the state alone shows if a request is a repetition."""
+    """Decide for versions 0 and 1: the epoch stays, and only the state shows whether a request is a repetition."""
     if producer_id != transaction.producer_id:
         return Decision(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if producer_epoch != transaction.producer_epoch:
@@ -78,7 +78,7 @@ def _end_in_epoch(
 
 
 def _is_again(transaction: Transaction, producer_id: int, producer_epoch: int) -> bool:
-    """Return True if the request is in the epoch before the one that its answer gave."""
+    """Return True if the request has the epoch before the current one: its first answer contained the current epoch."""
     if producer_epoch + 1 == transaction.producer_epoch:
         return True
     return (  # the answer gave the first epoch of a new producer id

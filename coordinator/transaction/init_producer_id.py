@@ -6,8 +6,8 @@
     markers being written         CONCURRENT_TRANSACTIONS
 
 A producer that continues after an error names its id and epoch. If they are the current ones, it gets the next epoch.
-If they are the previous ones, the request is a repetition and gets the same answer. Otherwise another producer has
-initialized since, and this one is fenced.
+If they are the previous ones, the request is a repetition and gets the same answer. Otherwise another producer has got
+an epoch since, and this one is fenced.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from shareq.coordinator.transaction.outcome import Decision
 from shareq.protocol.errors import ErrorCode
 
 NewProducerId = Callable[[], int | ErrorCode]
-"""A producer id that was never given out; an error when none can be had."""
+"""A function that returns a producer id that was never assigned, or an error if none is available."""
 
 
 class ExpectedProducer(NamedTuple):
-    """The producer id and epoch that a client says it has."""
+    """The producer id and epoch in a client's request."""
 
     producer_id: int
     epoch: int
 
 
 def new_transaction(transactional_id: str, producer_id: int, timeout_ms: int, now_ms: int) -> Transaction:
-    """Return the transaction of an id that was not known: its first epoch."""
+    """Return the state of an unknown transactional id, with the first epoch."""
     fresh = Transaction(transactional_id, producer_id, timeout_ms=timeout_ms)
     return fresh.initialized(0, NO_PRODUCER_EPOCH, timeout_ms, now_ms)
 
@@ -52,11 +52,12 @@ def initialize(
     transaction_version: int,
     now_ms: int,
 ) -> Decision:
-    """Give an id that is known a new epoch.
+    """Give a known transactional id a new epoch.
 
-    A decision with the state PREPARE_ABORT asks the producer to repeat its request.
+    If the decision's state is PREPARE_ABORT, the producer has to repeat its request.
 
-    CONCURRENT_TRANSACTIONS, PRODUCER_FENCED, or the error of `new_producer_id`. `transaction_version` is the broker's.
+    Errors: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED, or the error of `new_producer_id`. `transaction_version` is the
+    broker's.
     """
     if transaction.is_preparing:
         return Decision(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -82,9 +83,9 @@ def initialize(
 
 
 def fence(transaction: Transaction, new_producer_id: NewProducerId, transaction_version: int, now_ms: int) -> Decision:
-    """Abort the transaction that is under way, in an epoch that its producer does not have.
+    """Abort the current transaction in an epoch that its producer does not have.
 
-    By the broker's transaction version, whatever the producer works in.
+    The broker's transaction version decides how, not the producer's.
     """
     if transaction_version < BUMPING_VERSION:
         return Decision(transaction=transaction.fenced(now_ms))
@@ -96,7 +97,7 @@ def fence(transaction: Transaction, new_producer_id: NewProducerId, transaction_
 
 
 def _is_known(transaction: Transaction, expected: ExpectedProducer) -> bool:
-    """Return True if the client has, or had, the id; its epoch may still be wrong."""
+    """Return True if the producer id is, or was, that of the transactional id; the epoch is not checked."""
     return expected.producer_id == transaction.producer_id or (
         expected.producer_id == transaction.previous_producer_id and is_exhausted(expected.epoch)
     )

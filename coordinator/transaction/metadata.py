@@ -1,8 +1,8 @@
-"""One transactional id: the producer that writes under it, its epoch, and where its transaction stands.
+"""The state of one transactional id: its producer id and epoch, and the stage of its transaction.
 
-Every change is a transition from one `Transaction` to the next, and a transition is what the log holds (Apache Kafka
-4.3.1: TransactionMetadata). With transaction version 2 (KIP-890) the end of a transaction raises the epoch, so that a
-late record of the transaction before cannot become part of the next one.
+Every change is a transition from one `Transaction` to the next, and the log has the state after each transition (Apache
+Kafka 4.3.1: TransactionMetadata). With transaction version 2 (KIP-890) the end of a transaction raises the epoch, so
+that a late record of the transaction before cannot become part of the next one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ BUMPING_VERSION: Final = 2  # the first transaction version in which the end of 
 
 
 class TransactionState(IntEnum):
-    """States as the log numbers them. Two of Apache Kafka's are never in a log: 6, Dead, is the tombstone here, and 7,
-    PrepareEpochFence, is one transition with the PrepareAbort that follows it.
+    """The states, with their numbers in the log. Two of Apache Kafka's are never in a log: 6, Dead, is a tombstone
+    here, and 7, PrepareEpochFence, is one transition with the PrepareAbort that follows it.
     """
 
     EMPTY = 0
@@ -44,10 +44,12 @@ STATE_NAMES: Final[Mapping[TransactionState, str]] = {
 """The names of the states in DescribeTransactions and ListTransactions."""
 
 RESTING: Final = frozenset((TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT))
-"""No transaction is under way: another may begin, the id may expire."""
+"""The states without a transaction under way: another one may begin, and the id may expire."""
 
 PREPARING: Final = frozenset((TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT))
-"""The outcome is decided, and the markers are being written: nothing else may happen before they are."""
+"""The states in which the outcome is decided and markers are being written. Until these are written, all other requests
+wait.
+"""
 
 LEGAL: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
     TransactionState.EMPTY: frozenset(
@@ -66,7 +68,7 @@ LEGAL: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
         (TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT)
     ),
 }
-"""State to the states it may be followed by."""
+"""The states that may follow each state."""
 
 
 class TopicPartition(NamedTuple):
@@ -77,7 +79,7 @@ class TopicPartition(NamedTuple):
 
 
 def is_exhausted(epoch: int) -> bool:
-    """Return True if a producer id in this epoch gets no further one."""
+    """Return True if a producer id in this epoch cannot get a further one."""
     return epoch >= LAST_EPOCH
 
 
@@ -85,9 +87,9 @@ def is_exhausted(epoch: int) -> bool:
 class Transaction:
     """A transactional id's state. Times are ms since the epoch.
 
-    `previous_producer_id` is the id before the last transition, `next_producer_id` the one after the markers are
-    written (-1: the same). `last_producer_epoch` is the epoch before its last change, if the producer with it may still
-    repeat its request (-1: it may not); it is not in the log. `client_version` is the producer's transaction version.
+    `previous_producer_id` is the id before the last transition, `next_producer_id` the id after the markers are written
+    (-1: the same). `last_producer_epoch` is the epoch before its last change, if the producer in it may still repeat
+    its request (-1: it may not); it is not in the log. `client_version` is the producer's transaction version.
     """
 
     transactional_id: str
@@ -113,21 +115,21 @@ class Transaction:
 
     @property
     def bumps_epoch(self) -> bool:
-        """True if the producer's version raises the epoch at the end of a transaction."""
+        """True if the end of a transaction raises the epoch, by the producer's transaction version."""
         return self.client_version >= BUMPING_VERSION
 
     def has_timed_out(self, now_ms: int) -> bool:
-        """Return True if the transaction has been open for longer than its producer allowed."""
+        """Return True if the transaction has been open for longer than its producer's timeout."""
         return self.state is TransactionState.ONGOING and self.start_ms + self.timeout_ms < now_ms
 
     def has_expired(self, expiration_ms: int, now_ms: int) -> bool:
-        """Return True if the id was not used for transactional.id.expiration.ms."""
+        """Return True if the id was not used for `transactional.id.expiration.ms`."""
         return self.state in RESTING and self.last_update_ms <= now_ms - expiration_ms
 
     # -- transitions: ValueError for one that is not legal: the caller has to have looked
 
     def initialized(self, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
-        """InitProducerId within the same producer id."""
+        """Return the state after an InitProducerId that keeps the producer id."""
         return self._to(
             TransactionState.EMPTY,
             now_ms,
@@ -139,11 +141,13 @@ class Transaction:
         )
 
     def rotated(self, producer_id: int, last_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
-        """InitProducerId with a new producer id, because the epochs of the old one are used up."""
+        """Return the state after an InitProducerId with a new producer id, because the epochs of the old one are used
+        up.
+        """
         return replace(self.initialized(0, last_epoch, timeout_ms, now_ms), producer_id=producer_id)
 
     def with_partitions(self, partitions: frozenset[TopicPartition], client_version: int, now_ms: int) -> Transaction:
-        """Return the transaction with these partitions, too; it begins if none was open."""
+        """Return the transaction with these partitions added; it begins now if none was open."""
         return self._to(
             TransactionState.ONGOING,
             now_ms,
@@ -172,7 +176,7 @@ class Transaction:
         )
 
     def fenced(self, now_ms: int) -> Transaction:
-        """Version 0 and 1: the transaction is aborted in a new epoch, which no producer gets."""
+        """Return the transaction aborted in a new epoch, which no producer gets. For transaction versions 0 and 1."""
         bumped = replace(
             self,
             producer_epoch=min(self.producer_epoch + 1, MAX_EPOCH),
@@ -181,7 +185,7 @@ class Transaction:
         return bumped.prepared(TransactionState.PREPARE_ABORT, 0, NO_PRODUCER_ID, now_ms)
 
     def completed(self, now_ms: int) -> Transaction:
-        """All markers are written."""
+        """Return the transaction after all markers are written."""
         commits = self.state is TransactionState.PREPARE_COMMIT
         done = self._to(
             TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT,

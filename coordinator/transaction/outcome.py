@@ -1,4 +1,4 @@
-"""The outcome of a request's rules: an error, a new state, or neither; and what has to be done about it."""
+"""The outcome of a request: an error, a new state, or neither; and the markers that have to be written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from shareq.protocol.errors import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`transaction` is the state that follows, to be logged; None: nothing changes, and `error` may still be NONE."""
+    """The outcome of a request. `transaction` is the new state, which is to be logged; None: nothing changes, and
+    `error` may still be NONE.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     transaction: Transaction | None = None
@@ -24,9 +26,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class WriteMarkers:
-    """Effect: end the transaction in these partitions, once the decision is durable; then call `complete`.
+    """The effect of ending the transaction in these partitions, once the decision is durable; `complete` has to be
+    called then.
 
-    `transaction_version` says how the partitions compare epochs: from version 2 on the marker's has to be a new one.
+    `transaction_version` decides how the partitions compare epochs: from version 2 on the marker's epoch has to be a
+    new one.
     """
 
     transactional_id: str
@@ -39,7 +43,7 @@ class WriteMarkers:
 
 @dataclass(frozen=True, slots=True)
 class ProducerResult:
-    """The answer to InitProducerId and EndTxn, with the markers that are to be written when it is durable."""
+    """The answer to InitProducerId and EndTxn, with the markers to write when it is durable."""
 
     error: ErrorCode
     producer_id: int = NO_PRODUCER_ID
@@ -48,7 +52,7 @@ class ProducerResult:
 
 
 def markers_of(transaction: Transaction) -> WriteMarkers:
-    """Return the markers that a prepared transaction still has to have written."""
+    """Return the markers of a prepared transaction."""
     return WriteMarkers(
         transaction.transactional_id,
         transaction.producer_id,

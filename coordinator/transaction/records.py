@@ -1,4 +1,4 @@
-"""Records of `__transaction_state`: one transactional id's whole state under its name; a null value forgets it.
+"""Records of `__transaction_state`. The key is a transactional id, the value its whole state; a null value removes it.
 
     key        int16 type (0), string TransactionalId
     value, 0   int16 0, int64 ProducerId, int16 ProducerEpoch, int32 TransactionTimeoutMs, int8 TransactionStatus,
@@ -22,7 +22,7 @@ from shareq.coordinator.transaction.metadata import NO_PRODUCER_ID, TopicPartiti
 from shareq.protocol.generated.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
 LONGEST_TAGS: Final = 64
-"""Bytes by which the record of a transaction's end may be larger than the one of its last partition, rounded up."""
+"""The bytes, rounded up, by which the record of a transaction's end may exceed the record of its last partition."""
 
 
 def _check(record: CoordinatorRecord) -> None:
@@ -63,12 +63,12 @@ def transaction_record(transaction: Transaction, transaction_version: int) -> Co
 
 
 def tombstone(transactional_id: str) -> CoordinatorRecord:
-    """Return the record that forgets the id."""
+    """Return the record that removes the id."""
     return CoordinatorRecord(TransactionLogKey(transactional_id), None)
 
 
 def transaction_of(transactional_id: str, value: TransactionLogValue) -> Transaction:
-    """Return the state that a record holds. InconsistentRecords for one that no log has."""
+    """Return the state in a record. Raises InconsistentRecords for a record that no coordinator writes."""
     try:
         state = TransactionState(value.transaction_status)
     except ValueError:

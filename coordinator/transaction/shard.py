@@ -1,8 +1,8 @@
 """The transaction coordinator's state machine: the transactional ids of one partition of `__transaction_state`.
 
-The rules of each request are in a file of their own; here they meet the log. An operation that ends a transaction
-answers with the markers to write (`WriteMarkers`): the shard's caller writes them once the decision is durable, and
-then calls `complete`. After a crash `unfinished` gives the decisions with markers that may be missing.
+The rules of each request are in a file of their own; this module turns decisions into records. An operation that ends a
+transaction returns the markers to write (`WriteMarkers`): the shard's caller writes them once the decision is durable,
+and then calls `complete`. After a crash, `unfinished` returns the markers that may be missing.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ from shareq.protocol.generated.transaction_log import TransactionLogKey, Transac
 
 @dataclass(frozen=True, slots=True)
 class TransactionCoordinatorSettings:
-    """Broker properties, all in ms: transaction.max.timeout.ms, transactional.id.expiration.ms."""
+    """The broker's properties transaction.max.timeout.ms and transactional.id.expiration.ms, in ms."""
 
     max_timeout_ms: int = 900_000
     expiration_ms: int = 604_800_000
 
 
 class _Granted(NamedTuple):
-    """The answer to an InitProducerId, and the epoch that it may name when it asks again."""
+    """The answer to an InitProducerId, and the earlier epoch with which that request may be repeated."""
 
     producer_id: int
     epoch: int
@@ -66,7 +66,9 @@ class _Granted(NamedTuple):
 
 
 class TransactionCoordinatorShard:
-    """One partition. `wall_ms` is ms since the epoch; `transaction_version` the finalized level of the feature now."""
+    """The state machine of one partition. `wall_ms` returns ms since the epoch; `transaction_version` the finalized
+    level of the feature now.
+    """
 
     def __init__(
         self,
@@ -76,7 +78,7 @@ class TransactionCoordinatorShard:
         settings: TransactionCoordinatorSettings,
         room: LogRoom | None = None,
     ) -> None:
-        """`room`: what one operation may append to the log."""
+        """Make a shard without transactions. `room`: how much one operation may append to the log."""
         self._room = room or AmpleRoom()
         self._wall_ms = wall_ms
         self._new_producer_id = new_producer_id
@@ -89,7 +91,7 @@ class TransactionCoordinatorShard:
         return len(self._transactions)
 
     def get(self, transactional_id: str) -> Transaction | None:
-        """Return the replayed state."""
+        """Return the replayed state of a transactional id, or None."""
         return self._transactions.get(transactional_id)
 
     def all(self) -> list[Transaction]:
@@ -103,7 +105,7 @@ class TransactionCoordinatorShard:
     ) -> CoordinatorResult[ProducerResult]:
         """Return a producer id and epoch.
 
-        CONCURRENT_TRANSACTIONS with markers: a transaction had to be aborted first.
+        With CONCURRENT_TRANSACTIONS and markers, a transaction has to be aborted first.
         """
         if not transactional_id:
             return CoordinatorResult(ProducerResult(ErrorCode.INVALID_REQUEST))
@@ -142,7 +144,7 @@ class TransactionCoordinatorShard:
     ) -> CoordinatorResult[ErrorCode]:
         """Add the partitions to the producer's transaction, which begins with them if none is under way.
 
-        Raises RecordsTooLarge for more of them than the record of the transaction's end has room for.
+        Raises RecordsTooLarge if the record of the transaction's end would have no room for them.
         """
         if not transactional_id:
             return CoordinatorResult(ErrorCode.INVALID_REQUEST)
@@ -158,7 +160,7 @@ class TransactionCoordinatorShard:
     def verify_partition(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition
     ) -> CoordinatorResult[ErrorCode]:
-        """Return whether the partition is in the producer's transaction."""
+        """Return NONE if the partition is in the producer's transaction, else an error."""
         if not transactional_id:
             return CoordinatorResult(ErrorCode.INVALID_REQUEST)
         transaction = self._transactions.get(transactional_id)
@@ -167,7 +169,9 @@ class TransactionCoordinatorShard:
     def end_transaction(
         self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool, client_version: int
     ) -> CoordinatorResult[ProducerResult]:
-        """Commit or abort. The answer names the producer id and epoch to go on with, from transaction version 2 on."""
+        """Commit or abort the transaction. From transaction version 2 on the answer has the producer id and epoch to
+        continue with.
+        """
         if not transactional_id:
             return CoordinatorResult(ProducerResult(ErrorCode.INVALID_REQUEST))
         transaction = self._transactions.get(transactional_id)
@@ -191,9 +195,9 @@ class TransactionCoordinatorShard:
     # -- what follows a decision, and time
 
     def complete(self, written: WriteMarkers) -> CoordinatorResult[ErrorCode]:
-        """Complete a transaction whose markers are in all partitions.
+        """Complete a transaction after its markers were written to all partitions.
 
-        INVALID_TXN_STATE: that transaction is not waiting for them (any more).
+        Error: INVALID_TXN_STATE, if the transaction does not wait for these markers, or no longer does.
         """
         transaction = self._transactions.get(written.transactional_id)
         if transaction is None or not transaction.is_preparing or not _is_of(written, transaction):
@@ -206,7 +210,7 @@ class TransactionCoordinatorShard:
         return [markers_of(each) for each in self._transactions.values() if each.is_preparing]
 
     def abort_timed_out(self) -> CoordinatorResult[list[WriteMarkers]]:
-        """Abort what lasts longer than its producer allowed, and fence the producers."""
+        """Abort transactions that last longer than their producers' timeouts, and fence the producers."""
         now_ms, version = self._wall_ms(), self._transaction_version()
         aborted: list[Transaction] = []
         for transaction in [each for each in self._transactions.values() if each.has_timed_out(now_ms)]:
@@ -217,20 +221,20 @@ class TransactionCoordinatorShard:
         return CoordinatorResult([markers_of(transaction) for transaction in aborted], records, atomic=False)
 
     def remove_expired(self) -> CoordinatorResult[int]:
-        """Forget the ids that no producer used for long; how many those are."""
+        """Remove the ids that have expired; return their number."""
         expiration_ms, now_ms = self._settings.expiration_ms, self._wall_ms()
         gone = [each for each in self._transactions.values() if each.has_expired(expiration_ms, now_ms)]
         records = tuple(tombstone(transaction.transactional_id) for transaction in gone)
         return CoordinatorResult(len(gone), records, atomic=False)
 
     def has_ongoing(self) -> bool:
-        """Return True if anything can time out."""
+        """Return True if there is a transaction that can time out."""
         return any(each.state is TransactionState.ONGOING for each in self._transactions.values())
 
     # -- descriptions
 
     def describe(self, transactional_id: str) -> CoordinatorResult[describe_transactions.TransactionState]:
-        """One row of DescribeTransactions."""
+        """Return the row of DescribeTransactions."""
         if not transactional_id:
             return CoordinatorResult(transaction_error_entry(transactional_id, ErrorCode.INVALID_REQUEST))
         return CoordinatorResult(transaction_entry(transactional_id, self._transactions.get(transactional_id)))
@@ -238,13 +242,13 @@ class TransactionCoordinatorShard:
     def list_transactions(
         self, wanted: TransactionFilter
     ) -> CoordinatorResult[list[list_transactions.TransactionState]]:
-        """Return the rows of ListTransactions of this partition."""
+        """Return this partition's rows of ListTransactions."""
         return CoordinatorResult(listed(self._transactions.values(), wanted, self._wall_ms()))
 
     # -- CoordinatorShard
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
-        """Apply one record. InconsistentRecords for one that no transaction coordinator writes."""
+        """Apply one record. Raises InconsistentRecords for one that no transaction coordinator writes."""
         key, value = record.key, record.value
         if not isinstance(key, TransactionLogKey):
             raise InconsistentRecords(f"a {type(key).__name__} among the records of transactions")
@@ -259,18 +263,20 @@ class TransactionCoordinatorShard:
         self._transactions[key.transactional_id] = replace(transaction, last_producer_epoch=last_epoch)
 
     def on_loaded(self, now_ms: int) -> Steps[None]:
-        """Do nothing: no transaction depends on when it was loaded."""
+        """Do nothing: transactions have no timers."""
         yield from ()
 
     def next_deadline_ms(self) -> int | None:
-        """Timeouts are looked for at intervals, not at deadlines."""
+        """Return None: timed-out transactions are searched for at intervals."""
         return None
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         return CoordinatorResult(None)
 
     def _last_epoch(self, transaction: Transaction, before: Transaction | None) -> int:
-        """Return the epoch that may ask again, which no record has: from what was granted, or from the state before."""
+        """Return the epoch with which a request may be repeated. No record has it: it is taken from the granted epoch,
+        or from the state before.
+        """
         if transaction.state is TransactionState.EMPTY:
             granted = self._granted.pop(transaction.transactional_id, None)
             fits = granted is not None and granted[:2] == (transaction.producer_id, transaction.producer_epoch)
@@ -285,7 +291,9 @@ class TransactionCoordinatorShard:
         return () if transaction is None else (transaction_record(transaction, self._transaction_version()),)
 
     def _now(self, transaction: Transaction | None) -> int:
-        """Return the wall clock, which may have been set back; a transaction's times never go back."""
+        """Return the time of day, but no time before the transaction's last update, because the clock may have been set
+        back.
+        """
         now_ms = self._wall_ms()
         return now_ms if transaction is None else max(now_ms, transaction.last_update_ms)
 

@@ -1,1 +1,1 @@
-"""Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup; clients assign the partitions themselves."""
+"""Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup; the clients themselves assign the partitions."""

@@ -10,13 +10,15 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribedGroupMember
 
 DEAD: Final = "Dead"
-"""The state of a group that is not there, or not a classic one."""
+"""The state that is reported for a group that does not exist, or is not a classic one."""
 
 NOT_FOUND_FROM_VERSION: Final = 6
 
 
 def classic_group_entry(group: ClassicGroup) -> DescribedGroup:
-    """Protocol and metadata only of a Stable group: while a rebalance is under way they are about to change."""
+    """Return the group's entry. Protocol and metadata are given for a Stable group only, because a rebalance changes
+    them.
+    """
     stable = group.state is ClassicState.STABLE
     return DescribedGroup(
         group_id=group.group_id,
@@ -28,9 +30,9 @@ def classic_group_entry(group: ClassicGroup) -> DescribedGroup:
 
 
 def no_classic_group(group_id: str, group: Group | None, version: int) -> DescribedGroup:
-    """Return the row of a group of another kind, or of none.
+    """Return the entry of a group that is of another kind or does not exist (None).
 
-    An error from version 6 on (KIP-1043), a dead group before.
+    It has an error from version 6 on (KIP-1043); before, it is a group in state Dead.
     """
     if version < NOT_FOUND_FROM_VERSION:
         return DescribedGroup(group_id=group_id, group_state=DEAD)
@@ -41,7 +43,7 @@ def no_classic_group(group_id: str, group: Group | None, version: int) -> Descri
 
 
 def classic_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
-    """Return the entry of a group that the coordinator cannot describe now."""
+    """Return the entry of a group that cannot be described now."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 
 

@@ -4,7 +4,7 @@
                    that the consumer holds on to, from 2 its generation, from 3 its rack
     assignment     int16 version, then ConsumerProtocolAssignment: partitions by topic, nullable bytes user data
 
-Later versions only add fields at the end: an unknown one is read as the last known one.
+Later versions only add fields at the end: an unknown version is read as the last known one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
 
 
 def write_assignment(assignment: ConsumerProtocolAssignment, version: int) -> bytes:
-    """Encode the assignment at that version, which is not negative, or the last known one."""
+    """Encode the assignment in `version`, which is not negative, or in the last known version if that is lower."""
     version = min(version, ConsumerProtocolAssignment.MAX_VERSION)
     return version.to_bytes(_VERSION_BYTES, "big") + assignment.encode(version)
 

@@ -1,4 +1,4 @@
-"""The effects of time on a classic group: members fall silent, do not join, or do not ask for their assignment."""
+"""The timers of a classic group: for members that are silent, do not join, or do not ask for their assignment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def timer_is_due(group: ClassicGroup, what: str, member_id: str, turn: Turn) -> None:
-    """Act on a due timer: `what` is HEARTBEAT of the member, JOIN or SYNC of the group."""
+    """Act on a timer that is due: HEARTBEAT of a member, JOIN or SYNC of the group."""
     if what == HEARTBEAT:
         _member_was_silent(group, member_id, turn)
     elif what == JOIN:
@@ -37,7 +37,7 @@ def _member_was_silent(group: ClassicGroup, member_id: str, turn: Turn) -> None:
 
 
 def _sync_time_is_over(group: ClassicGroup, turn: Turn) -> None:
-    """Members of the generation that have not asked for their assignment are out."""
+    """Remove the members of the generation that have not asked for their assignment, and rebalance."""
     missing = sorted(group.pending_syncs)
     if not missing or not group.has_generation:
         return

@@ -6,8 +6,8 @@
     Stable               every member has its assignment
 
 Apache Kafka writes a classic group down when an assignment arrives, when it becomes empty, and when a static member is
-replaced. What happens in between is in memory alone: members that a restart does not know join again. So operations
-change the group themselves; see `records` for the written records.
+replaced. All other changes are in memory only: members that are unknown after a restart join again. So operations
+change the group directly, not by replay; see `records` for the records that are written.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ NO_ASSIGNMENT: Final = b""
 _MEMBER_BYTES: Final = 64  # of a member in a record beside its strings; their characters take at most 3 bytes
 
 Protocols = tuple[tuple[str, bytes], ...]
-"""Names and metadata of a member's protocols, the one it likes best first."""
+"""Names and metadata of a member's protocols, in its order of preference."""
 
 
 class ClassicState(Enum):
-    """The value is the name that DescribeGroups and ListGroups give."""
+    """The states of a classic group. The value is the name in DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -45,14 +45,14 @@ LEGAL: Final = {
     ClassicState.COMPLETING_REBALANCE: {ClassicState.STABLE, ClassicState.PREPARING_REBALANCE},
     ClassicState.STABLE: {ClassicState.PREPARING_REBALANCE},
 }
-"""The states that may follow, by the state before them."""
+"""The allowed next states, by state."""
 
 
 @dataclass(slots=True)
 class ClassicMember:
-    """A member; its group alone changes it.
+    """A member. Only its group changes it.
 
-    `is_new`: it has not been through a rebalance yet, so it has no member id to send heartbeats with.
+    `is_new`: it has not completed a rebalance yet, so it has no member id with which to send heartbeats.
     """
 
     member_id: str
@@ -72,30 +72,30 @@ class ClassicMember:
         return _MEMBER_BYTES + 3 * sum(map(len, names)) + sum(len(metadata) for _, metadata in self.protocols)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """Return the member's metadata for this protocol. KeyError if it does not support the protocol."""
+        """Return the member's metadata for this protocol. Raises KeyError if the member does not support it."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
         raise KeyError(protocol_name)
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Return the candidate that the member likes best; there is always one."""
+        """Return the candidate that the member prefers; it supports at least one."""
         return next(name for name, _ in self.protocols if name in candidates)
 
 
 @dataclass(frozen=True, slots=True)
 class InitialDelay:
-    """The wait for the first members of a group: the length of this round, and the rest of the whole after it."""
+    """The wait for the first members of a group: the length of this round, and the time that is left after it."""
 
     delay_ms: int
     remaining_ms: int
 
 
 class ClassicGroup:
-    """One classic group. Owned by its coordinator's shard, which alone changes it.
+    """One classic group. Its coordinator's shard owns it; nothing else changes it.
 
-    `state_since_ms`: time of day, or None in groups that an old broker wrote. `joining` and `syncing`: member id to the
-    token of its JoinGroup or SyncGroup that waits. `pending_joins`: ids that were assigned, but not used yet.
+    `state_since_ms`: time of day, or None in groups that an old broker wrote. `joining` and `syncing`: tokens of
+    waiting JoinGroup and SyncGroup requests, by member id. `pending_joins`: ids that were assigned, but not used yet.
     `pending_syncs`: members of the generation that have not asked for their assignment. `leader_id` is None if there
     are no members.
     """
@@ -150,12 +150,14 @@ class ClassicGroup:
 
     @property
     def most_bytes(self) -> int:
-        """The most bytes that the members take in the group's record, without their assignments, under any protocol."""
+        """The most bytes that the members take in the group's record, without their assignments, whichever protocol is
+        selected.
+        """
         return self._bytes
 
     @property
     def protocol_type(self) -> str:
-        """The members' protocol type; empty before the first one."""
+        """The members' protocol type; empty before the first member."""
         return self.type or ""
 
     @property
@@ -164,7 +166,7 @@ class ClassicGroup:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of its members'."""
+        """The longest rebalance timeout of the members; 0 without members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     @property
@@ -173,21 +175,23 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """True if no member is in the group, or about to join; assigned, but unused member ids do not count."""
+        """True in state Empty: no member is in the group or waits to join. Assigned but unused member ids do not
+        count.
+        """
         return self.state is ClassicState.EMPTY
 
     @property
     def has_generation(self) -> bool:
-        """True if the members of a generation work, or are about to."""
+        """True if the group's members form a generation: it is Stable or completes a rebalance."""
         return self.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
 
     @property
     def all_joined(self) -> bool:
-        """Every member waits for the rebalance to complete, and no member id is out."""
+        """True if every member waits for the rebalance to complete, and no assigned member id is unused."""
         return len(self.members) == len(self.joining) and not self.pending_joins
 
     def move_to(self, state: ClassicState, wall_ms: int) -> None:
-        """ValueError for a transition that is not in `LEGAL`."""
+        """Change the state. Raises ValueError for a transition that is not in `LEGAL`."""
         if state not in LEGAL[self.state]:
             raise ValueError(f"classic group {self.group_id}: {self.state.value} -> {state.value}")
         self.previous_state, self.state, self.state_since_ms = self.state, state, wall_ms
@@ -195,7 +199,7 @@ class ClassicGroup:
     # -- members
 
     def add(self, member: ClassicMember, protocol_type: str) -> None:
-        """Add a member; the first leads, and its protocol type is the group's."""
+        """Add a member. The first one becomes the leader and determines the protocol type."""
         if not self.members:
             self.type = protocol_type
         if member.instance_id is not None:
@@ -207,7 +211,7 @@ class ClassicGroup:
         self.pending_joins.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Remove a member, or an id that was given out; the member that has been there longest becomes the leader."""
+        """Remove a member, or an assigned id. If it was the leader, the oldest remaining member becomes the leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count(member, -1)
@@ -221,9 +225,9 @@ class ClassicGroup:
             self.leader_id = next(iter(self.members), None)
 
     def rename(self, instance_id: str, new_member_id: str) -> ClassicMember:
-        """Give a static member that returned without its member id a new one, and return the member.
+        """Give a new id to a static member that has returned without its member id; return the member.
 
-        A request that waits under the old id is forgotten.
+        Requests that wait under the old id are dropped.
         """
         old_member_id = self.static_members[instance_id]
         old = self.members.pop(old_member_id)
@@ -256,7 +260,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def elect_joined_leader(self) -> bool:
-        """Make a leader of a member that has joined the rebalance; False if none has."""
+        """Make a member that has joined the rebalance the leader; return False if no member has joined."""
         if self.leader_id is None:
             return False
         if self.leader_id not in self.joining:
@@ -269,13 +273,13 @@ class ClassicGroup:
     # -- protocols
 
     def supports(self, protocol_type: str, names: Collection[str]) -> bool:
-        """Return True if a member with these protocols may join: all members have one of them."""
+        """Return True if all members support one of these protocols, so that a member with them may join."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and bool(names)
         return self.type == protocol_type and any(self._supported.get(name, 0) == len(self.members) for name in names)
 
     def selected_protocol(self) -> str:
-        """Return the protocol with most votes among those that all members support; there are members."""
+        """Return the protocol with most votes among those that all members support. The group must have members."""
         candidates = {name for name, count in self._supported.items() if count == len(self.members)}
         votes: dict[str, int] = {}
         for member in self.members.values():

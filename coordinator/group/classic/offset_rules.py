@@ -1,5 +1,5 @@
-"""The rules of a classic group on offsets: when they may be committed and deleted. A group without members has offsets
-of its own, which any client may commit: such a *simple* group only keeps them.
+"""The rules of a classic group on offsets: when they may be committed and deleted, and when they expire. A group that
+never had members is *simple*: it only keeps offsets, and any client may commit them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from shareq.protocol.errors import ErrorCode
 def commit_error(
     group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
 ) -> ErrorCode:
-    """Return the error that forbids the commit, or NONE.
+    """Return the error for which a commit is refused, or NONE.
 
-    `generation` -1, an empty member id and no instance id: not by a member. Errors: UNKNOWN_MEMBER_ID,
-    FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS. A transaction need not name the member, and is not
-    held up by a rebalance.
+    A commit with `generation` -1, an empty member id and no instance id is not a member's. Errors: UNKNOWN_MEMBER_ID,
+    FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS. A transactional commit need not name the member, and
+    is not refused during a rebalance.
     """
     if generation < 0 and group.state is ClassicState.EMPTY:
         return ErrorCode.NONE
@@ -34,9 +34,10 @@ def commit_error(
 
 
 def delete_error(group: ClassicGroup) -> ErrorCode:
-    """Return the error that forbids the deletion of offsets, except those of `read_topics`, or NONE.
+    """Return the error for which the deletion of offsets is refused, or NONE. Offsets of `read_topics` may not be
+    deleted either.
 
-    Error: NON_EMPTY_GROUP, for members with subscriptions that the broker cannot read.
+    Error: NON_EMPTY_GROUP, if there are members whose subscriptions the broker cannot read.
     """
     if group.state is ClassicState.EMPTY or group.type == CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NONE
@@ -44,17 +45,18 @@ def delete_error(group: ClassicGroup) -> ErrorCode:
 
 
 def read_topics(group: ClassicGroup) -> frozenset[str] | None:
-    """Return the topics that consumers of the group read; None if unknown: all count as read."""
+    """Return the topics that consumers of the group subscribe to; None if unknown: all topics count as read."""
     if group.subscribed_topics is None:
         return None if group.type == CONSUMER_PROTOCOL_TYPE else frozenset()
     return group.subscribed_topics
 
 
 def expires_from_ms(group: ClassicGroup, committed_ms: int) -> int | None:
-    """Return when the retention begins of an offset committed at `committed_ms` (times of day); None: it stays.
+    """Return when the retention begins of an offset committed at `committed_ms` (times of day); None: it does not
+    expire now.
 
-    In a group that has lost its members, it begins at that moment; in one that never had any, and for topics to which
-    consumers of a Stable group do not subscribe, with the commit.
+    If the group has lost its members, it begins at that moment. It begins with the commit if the group never had
+    members, or if it is Stable and its consumers do not subscribe to the topic.
     """
     if group.type is None:
         return committed_ms

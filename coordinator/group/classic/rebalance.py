@@ -5,8 +5,8 @@
                   next generation
     (sync)        the leader's assignment makes the group Stable, or the time is over and `prepare` begins again
 
-The first rebalance of a group waits for more members: for `group.initial.rebalance.delay.ms`, and again as long as more
-join, up to the members' rebalance timeout.
+The first rebalance of a group waits for more members for `group.initial.rebalance.delay.ms`, and again while more join,
+up to the members' rebalance timeout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shareq.protocol.generated.join_group import JoinGroupResponse, JoinGroupRes
 logger = logging.getLogger(__name__)
 
 LEAST_PAUSE_MS: Final = 100
-"""Between two looks for a leader, whatever the rebalance timeout: clients may give 0."""
+"""The least time between two attempts to find a leader, since a client may give 0 as its rebalance timeout."""
 
 
 def prepare_or_complete(group: ClassicGroup, turn: Turn, reason: str) -> None:
@@ -36,7 +36,7 @@ def prepare_or_complete(group: ClassicGroup, turn: Turn, reason: str) -> None:
 
 
 def prepare(group: ClassicGroup, turn: Turn, reason: str) -> None:
-    """Begin a rebalance. Members that wait for an assignment get an answer that has them join again."""
+    """Begin a rebalance. Members that wait for an assignment are answered REBALANCE_IN_PROGRESS, so they join again."""
     if group.state is ClassicState.COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = NO_ASSIGNMENT
@@ -64,20 +64,20 @@ def prepare(group: ClassicGroup, turn: Turn, reason: str) -> None:
 
 
 def complete_if_all_joined(group: ClassicGroup, turn: Turn) -> None:
-    """Complete the join phase when no member is missing. The initial delay is waited for in any case."""
+    """Complete the join phase if all members have joined. The initial delay is not shortened."""
     preparing = group.state is ClassicState.PREPARING_REBALANCE
     if preparing and group.previous_state is not ClassicState.EMPTY and group.all_joined:
         complete(group, turn)
 
 
 def complete_if_last_was_missing(group: ClassicGroup, turn: Turn) -> None:
-    """Complete the join phase if only a member was missing that has left before it joined."""
+    """Complete the join phase if all remaining members have joined, after one has left that had not."""
     if group.state is ClassicState.PREPARING_REBALANCE and group.all_joined:
         complete(group, turn)
 
 
 def join_time_is_over(group: ClassicGroup, turn: Turn) -> None:
-    """Handle the JOIN timer: prolong the initial delay if more members came, or continue with the present ones."""
+    """Handle the JOIN timer: prolong the initial delay if more members came, otherwise complete the join phase."""
     delay = group.initial_delay
     if delay is not None and group.member_added and delay.remaining_ms:
         group.member_added = False
@@ -89,10 +89,10 @@ def join_time_is_over(group: ClassicGroup, turn: Turn) -> None:
 
 
 def complete(group: ClassicGroup, turn: Turn) -> None:
-    """End the join phase: the members that have joined are the next generation.
+    """End the join phase: the members that have joined form the next generation.
 
-    Static members that have not joined stay: only their session's end takes them out. If they are the only ones, there
-    is no member to lead, and the join phase begins again.
+    Static members that have not joined stay until their session ends. If there are no others, no member can lead, and
+    the join phase begins again.
     """
     turn.clear_timer(JOIN, group)
     group.initial_delay = None
@@ -132,13 +132,15 @@ def _next_generation(group: ClassicGroup, turn: Turn) -> None:
 
 
 def end_sync_phase(group: ClassicGroup, turn: Turn) -> None:
-    """Wait no longer for members to ask for their assignments."""
+    """Stop waiting for members to ask for their assignments."""
     group.pending_syncs.clear()
     turn.clear_timer(SYNC, group)
 
 
 def joined(group: ClassicGroup, member_id: str, *, skip_assignment: bool = False) -> JoinGroupResponse:
-    """Return the answer with a member's generation; the leader's also has its members, and the metadata of each."""
+    """Return the JoinGroup answer for a member of the generation; the leader's also has all members with their
+    metadata.
+    """
     members = [
         JoinGroupResponseMember(each.member_id, each.instance_id, each.metadata(group.protocol_name))
         for each in (group.members.values() if group.leader_id == member_id else ())

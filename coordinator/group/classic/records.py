@@ -28,7 +28,9 @@ _UNKNOWN: Final = -1
 
 
 def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
-    """Return the group as it is now; `assignments` by member id, a member that is not in it has none."""
+    """Return the group's record. `assignments` are by member id; a member that is missing there has an empty
+    assignment.
+    """
     members = [
         MemberMetadata(
             member_id=member.member_id,
@@ -54,7 +56,7 @@ def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> Coord
 
 
 def new_group_record(group: ClassicGroup) -> CoordinatorRecord:
-    """Return a group that exists, before its first generation, whatever members may be joining."""
+    """Return the record of a group before its first generation. Members that are joining are not in it."""
     since = _UNKNOWN if group.state_since_ms is None else group.state_since_ms
     value = GroupMetadataValue(
         protocol_type="", generation=0, protocol=None, leader=None, current_state_timestamp=since, members=[]
@@ -67,7 +69,7 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
-    """Return the group as its record has it: Stable with members, otherwise Empty."""
+    """Return the group that a record describes: Stable with members, otherwise Empty."""
     since = None if value.current_state_timestamp == _UNKNOWN else value.current_state_timestamp
     group = ClassicGroup(group_id, since)
     group.generation = value.generation

@@ -1,7 +1,8 @@
 """A check that a classic group still fits into its record when a member joins.
 
-The group is written down long after the member has come: when its leader's assignment arrives. Apache Kafka finds out
-then, and the group rebalances again and again. Here the member is refused, and the group works on without it.
+The record is written long after the member has joined: when the leader's assignment arrives. Apache Kafka notices only
+then that it is too large, and the group rebalances again and again. Here the member is refused, and the group continues
+without it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def check_room(group: ClassicGroup, comer: ClassicMember, room: LogRoom) -> None
 
 
 def _with(group: ClassicGroup, comer: ClassicMember) -> ClassicGroup:
-    """Return a group of the same members, with this one."""
+    """Return a group of the same members and this one."""
     after = ClassicGroup(group.group_id, group.state_since_ms)
     replaced = group.static_members.get(comer.instance_id or "")
     for member in group.members.values():
@@ -41,7 +42,7 @@ def _with(group: ClassicGroup, comer: ClassicMember) -> ClassicGroup:
 
 
 def _largest_protocol(group: ClassicGroup) -> tuple[str, int]:
-    """Return the protocol with the largest metadata among those that all members support, and their bytes."""
+    """Return the protocol that all members support and whose metadata is largest, and the bytes of its metadata."""
     bytes_of: dict[str, list[int]] = {}
     for member in group.members.values():
         for name, metadata in dict(reversed(member.protocols)).items():  # the first of a name counts

@@ -17,8 +17,8 @@ _VERSION_BYTES: Final = 2
 
 
 def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
-    """Return the topics of all members, by the selected protocol; None if these are no consumers, or a member's
-    metadata is no subscription.
+    """Return the topics of all members, by the selected protocol; None if the members are no consumers, or the metadata
+    of one is no subscription.
     """
     if group.type != CONSUMER_PROTOCOL_TYPE:
         return None

@@ -1,4 +1,4 @@
-"""One operation on a classic group: its input, and its outcome."""
+"""One operation on a classic group: its inputs, its records, and its answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shareq.protocol.generated.sync_group import SyncGroupResponse
 from shareq.protocol.primitives import Message
 
 TimerKey = tuple[str, str, str]
-"""The name of what is due, the group's id, and the member's if it is a member's."""
+"""The timer's name, the group's id, and the member's id, which is empty for a timer of the group."""
 
 HEARTBEAT: Final = "heartbeat"
 JOIN: Final = "join"
@@ -24,13 +24,13 @@ SYNC: Final = "sync"
 _REASON_LENGTH: Final = 255
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
-"""The time that a member without an id of its own waits for a rebalance; Apache Kafka has no property for it either."""
+"""The longest time that a new member's JoinGroup waits for a rebalance; Apache Kafka has no property for it either."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassicGroupSettings:
-    """`group.min.session.timeout.ms`, `group.max.session.timeout.ms`, `group.initial.rebalance.delay.ms` and
-    `group.max.size`, under Apache Kafka's defaults.
+    """The settings `group.min.session.timeout.ms`, `group.max.session.timeout.ms`, `group.initial.rebalance.delay.ms`
+    and `group.max.size`, with Apache Kafka's defaults.
     """
 
     min_session_timeout_ms: int = 6_000
@@ -41,8 +41,9 @@ class ClassicGroupSettings:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`now_ms` is monotonic, `wall_ms` the time of day. `timers` belong to all classic groups of the shard, `counters`
-    to all groups of the coordinator; `records` and `answers` are this operation's, `room` is what it may append.
+    """One operation. `now_ms` is monotonic, `wall_ms` the time of day. `timers` belong to all classic groups of the
+    shard, `counters` to all groups of the coordinator; `records` and `answers` are this operation's, `room` says how
+    much it may append.
     """
 
     settings: ClassicGroupSettings
@@ -60,7 +61,7 @@ class Turn:
     # -- timers
 
     def expect_heartbeat(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int | None = None) -> None:
-        """Set the member's session timer, now that it was heard of: its session timeout, or `timeout_ms`, from now."""
+        """Set the member's session timer to its session timeout, or to `timeout_ms`, from now."""
         timeout_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
         self.timers.set((HEARTBEAT, group.group_id, member.member_id), self.now_ms + timeout_ms)
 
@@ -68,7 +69,7 @@ class Turn:
         self.timers.clear((HEARTBEAT, group.group_id, member_id))
 
     def set_timer(self, what: str, group: ClassicGroup, after_ms: int) -> None:
-        """Set the group's timer `what`, JOIN or SYNC, of which it has one each."""
+        """Set the group's timer `what`, JOIN or SYNC. A group has one of each."""
         self.timers.set((what, group.group_id, ""), self.now_ms + after_ms)
 
     def clear_timer(self, what: str, group: ClassicGroup) -> None:
@@ -85,7 +86,7 @@ class Turn:
             self.answer(token, response)
 
     def answer_sync(self, group: ClassicGroup, member_id: str, response: SyncGroupResponse) -> bool:
-        """Answer the member's SyncGroup; False when none waits."""
+        """Answer the member's SyncGroup; return False if none waits."""
         token = group.syncing.pop(member_id, None)
         if token is not None:
             self.answer(token, response)
@@ -94,7 +95,8 @@ class Turn:
     def await_join(self, group: ClassicGroup, member_id: str, token: int) -> None:
         """Let the member's JoinGroup wait for the rebalance.
 
-        One that it has sent before is given up: it is the client's repetition, and no request may wait for ever.
+        An earlier one that still waits is answered REBALANCE_IN_PROGRESS: the client has repeated it, and every request
+        is answered.
         """
         self.answer_join(group, member_id, join_refusal(ErrorCode.REBALANCE_IN_PROGRESS, member_id))
         group.joining[member_id] = token
@@ -107,7 +109,9 @@ class Turn:
     # -- members
 
     def remove_member(self, group: ClassicGroup, member_id: str) -> None:
-        """Take a member out. What it waits for is UNKNOWN_MEMBER_ID, so that it joins again if it still lives."""
+        """Remove a member. Its waiting requests are answered UNKNOWN_MEMBER_ID, so that it joins again if it is still
+        alive.
+        """
         self.answer_join(group, member_id, join_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
         self.answer_sync(group, member_id, sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
         self.forget_heartbeat(group, member_id)
@@ -115,24 +119,24 @@ class Turn:
 
 
 def join_refusal(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
-    """Return the answer to a JoinGroup that was not successful."""
+    """Return a JoinGroup answer with an error."""
     return JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id)
 
 
 def sync_refusal(error: ErrorCode) -> SyncGroupResponse:
-    """Return the answer to a SyncGroup that was not successful."""
+    """Return a SyncGroup answer with an error."""
     return SyncGroupResponse(error_code=error)
 
 
 def loggable_reason(reason: str | None) -> str:
-    """Return a client's reason for the log: one line, and a short one, whatever it sends (KIP-800)."""
+    """Return a client's reason (KIP-800) for the log, as a single line of limited length."""
     return repr(reason[:_REASON_LENGTH]) if reason else "not provided"
 
 
 def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> ErrorCode:
-    """Return the error if this is no member, or NONE.
+    """Return the error for ids that are not a member's, or NONE.
 
-    Errors: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if another one has taken its place.
+    Errors: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if the instance id now belongs to another member id.
     """
     if instance_id is not None:
         known = group.static_members.get(instance_id)

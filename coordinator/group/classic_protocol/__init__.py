@@ -1,1 +1,1 @@
-"""The RPCs of the classic protocol, to groups of either kind: consumer groups may have members that speak it."""
+"""The RPCs of the classic protocol, for groups of either kind: consumer groups may have members that speak it."""

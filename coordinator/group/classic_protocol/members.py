@@ -37,9 +37,9 @@ logger = logging.getLogger(__name__)
 
 
 class ClassicMembers:
-    """Classic members' requests to a consumer group that has members.
+    """The requests of classic members to a consumer group that has members.
 
-    Nothing waits: every JoinGroup and SyncGroup is answered in its own result.
+    No request waits: every JoinGroup and SyncGroup is answered in its own result.
     """
 
     def __init__(self, consumer: ConsumerGroups) -> None:
@@ -49,11 +49,11 @@ class ClassicMembers:
     # -- JoinGroup
 
     def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Steps[CoordinatorResult[None]]:
-        """One JoinGroup that passed `classic.join.request_error`. Errors are in the answer:
+        """Handle one JoinGroup that passed `classic.join.request_error`. Errors are in the answer:
         INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
 
-        The group becomes a classic group if the member takes the place of the last one that speaks KIP-848's protocol.
-        Raises RecordsTooLarge.
+        The group becomes a classic group if the member replaces the last one that speaks KIP-848's protocol. Raises
+        RecordsTooLarge.
         """
         settings, policy = self._consumer.settings, self._consumer.conversions.policy
         try:
@@ -115,8 +115,8 @@ class ClassicMembers:
     def _join_last(
         self, draft: Draft, replaced: ConsumerMember, owned: Assignment, now_ms: int
     ) -> Steps[tuple[tuple[CoordinatorRecord, ...], JoinGroupResponse]]:
-        """Let the member join a group that becomes a classic one: unchanged, if all members have reached the group's
-        target.
+        """Let the member join a group that becomes a classic one, without a rebalance if all members have reached their
+        targets.
         """
         group, after, reason = draft.group, draft.sender.current, "a member came with another subscription"
         if draft.epoch <= group.assignment_epoch:
@@ -135,7 +135,7 @@ class ClassicMembers:
     # -- SyncGroup
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
-        """One SyncGroup: the member's partitions, whatever it sends for others. Errors: UNKNOWN_MEMBER_ID,
+        """Return the member's partitions; an assignment in the request is ignored. Errors: UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
         """
         try:
@@ -161,8 +161,8 @@ class ClassicMembers:
     # -- Heartbeat
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
-        """One Heartbeat. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION; REBALANCE_IN_PROGRESS: the
-        member has to join again, within its rebalance timeout.
+        """Handle one Heartbeat. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION. On
+        REBALANCE_IN_PROGRESS the member has to join again within its rebalance timeout.
         """
         try:
             member, classic = _classic_member(group, request.member_id, request.group_instance_id)
@@ -187,8 +187,8 @@ class ClassicMembers:
     def leave(
         self, group: ConsumerGroup, members: list[MemberIdentity], now_ms: int
     ) -> CoordinatorResult[LeaveGroupResponse]:
-        """Each member by itself, whichever protocol it speaks; those who are left have one new epoch. Errors of a
-        member: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
+        """Remove each named member, whichever protocol it speaks; all removals together raise the group epoch once.
+        Errors of a member: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
         """
         gone: dict[str, None] = {}
         responses: list[MemberResponse] = []
@@ -246,7 +246,7 @@ def _has_to_join(group: ConsumerGroup, member_id: str, inputs: HeartbeatInputs) 
 
     It has to if there is a new target, if it must give up partitions, or if others have given up all partitions that it
     waits for. If all members speak the classic protocol, which happens only in a group that may not become a classic
-    one, it also has to if the group epoch has no target yet, because only these members can cause its computation.
+    one, it also has to if the group epoch has no target yet, because no other request would compute one.
     """
     current = group.current_of(member_id)
     if current.member_epoch < group.assignment_epoch or current.state is MemberState.UNREVOKED_PARTITIONS:
@@ -257,7 +257,7 @@ def _has_to_join(group: ConsumerGroup, member_id: str, inputs: HeartbeatInputs) 
 
 
 def _leaver(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember:
-    """Administrators may give a static member's instance id alone."""
+    """Return the member to remove. Administrators may name a static member by its instance id only."""
     instance_id = identity.group_instance_id
     if instance_id is not None and not identity.member_id:
         known = group.static_member(instance_id)

@@ -1,6 +1,6 @@
-"""The classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, by the kind of group that is meant.
+"""The classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, by the kind of the named group.
 
-A consumer group with members has members of both protocols; one without makes room for a classic group.
+A consumer group with members may have members of both protocols; one without members is replaced by a classic group.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shareq.protocol.generated.sync_group import SyncGroupRequest
 
 
 class ClassicProtocol:
-    """Requests to the groups of one shard, each to the part of the shard that has the group."""
+    """The requests of the classic protocol to one shard; each is handed to the part of the shard that has the group."""
 
     def __init__(self, groups: Mapping[str, Group], classic: ClassicGroups, members: ClassicMembers) -> None:
         self._groups = groups
@@ -28,21 +28,21 @@ class ClassicProtocol:
         self._members = members
 
     def join(self, joining: Joining, now_ms: int) -> Steps[CoordinatorResult[None]]:
-        """One JoinGroup. Errors: see `ClassicGroups.join`, `ClassicMembers.join`."""
+        """Handle one JoinGroup. Errors: see `ClassicGroups.join`, `ClassicMembers.join`."""
         group = self._consumer_group(joining.request.group_id)
         if group is None or request_error(joining.request, self._classic.settings) is not ErrorCode.NONE:
             return self._classic.join(joining, now_ms)
         return (yield from self._members.join(group, joining, now_ms))
 
     def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
-        """One SyncGroup. Errors: see `ClassicGroups.sync`, `ClassicMembers.sync`."""
+        """Handle one SyncGroup. Errors: see `ClassicGroups.sync`, `ClassicMembers.sync`."""
         group = self._consumer_group(request.group_id)
         if group is None:
             return self._classic.sync(request, token, now_ms)
         return self._members.sync(group, request, token, now_ms)
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> CoordinatorResult[HeartbeatResponse]:
-        """One Heartbeat. Errors: see `ClassicGroups.heartbeat`, `ClassicMembers.heartbeat`."""
+        """Handle one Heartbeat. Errors: see `ClassicGroups.heartbeat`, `ClassicMembers.heartbeat`."""
         group = self._consumer_group(request.group_id)
         if group is None:
             return self._classic.heartbeat(request, now_ms)
@@ -50,8 +50,8 @@ class ClassicProtocol:
         return CoordinatorResult(HeartbeatResponse(error_code=error))
 
     def leave(self, request: LeaveGroupRequest, now_ms: int) -> CoordinatorResult[LeaveGroupResponse]:
-        """One LeaveGroup, its members in `request.members` in every version. Errors: see `ClassicGroups.leave`,
-        `ClassicMembers.leave`.
+        """Handle one LeaveGroup, whose members are in `request.members` in every version. Errors: see
+        `ClassicGroups.leave`, `ClassicMembers.leave`.
         """
         group = self._consumer_group(request.group_id)
         if group is None:

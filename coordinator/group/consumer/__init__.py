@@ -1,1 +1,1 @@
-"""Consumer groups (KIP-848): members heartbeat, the broker assigns."""
+"""Consumer groups (KIP-848): members send heartbeats, and the broker assigns partitions."""

@@ -17,7 +17,9 @@ _CONSUMER_PROTOCOL: Final = 1
 
 
 def consumer_group_entry(group: ConsumerGroup, metadata: MetadataImage, assignors: tuple[str, ...]) -> DescribedGroup:
-    """Return state, epochs, and members with their current and target assignment; deleted topics are left out."""
+    """Return the group's state, epochs, and members with their current and target assignments, without deleted
+    topics.
+    """
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name,
@@ -29,12 +31,12 @@ def consumer_group_entry(group: ConsumerGroup, metadata: MetadataImage, assignor
 
 
 def consumer_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
-    """Return the row of a group that cannot be described."""
+    """Return the entry of a group that cannot be described."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 
 
 def _member(group: ConsumerGroup, member: ConsumerMember, metadata: MetadataImage) -> Member:
-    """Describe a member. Partitions that it has yet to give up are listed as its own."""
+    """Return a member's entry. Partitions that it still has to give up count as its own."""
     current = group.current_of(member.member_id)
     return Member(
         member_id=member.member_id,

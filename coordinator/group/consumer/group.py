@@ -1,7 +1,7 @@
 """The coordinator's state of one consumer group (KIP-848, data model).
 
 `ConsumerGroup` mirrors the group's records one to one and changes only by its `replay_*` methods, in the order of the
-log. `Activity` is what no record has: losing it costs a recomputation, never a state.
+log. `Activity` is not in any record: if it is lost, it is computed again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ PROTOCOL_TYPE: Final = "consumer"
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRegex:
-    """The topics that a pattern matched; `version` of the metadata, `timestamp_ms` the time of day it was done."""
+    """The topics that a pattern matched. `version` is that of the metadata, `timestamp_ms` the time of day of the
+    match.
+    """
 
     topics: frozenset[str] = field(default_factory=frozenset)
     version: int = 0
@@ -30,11 +32,12 @@ class ResolvedRegex:
 
 @dataclass(slots=True)
 class Activity:
-    """The activity in a group that no record has. Set by the operations themselves.
+    """Values about a group that are in no record. Operations set them directly.
 
     `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `topics_created`: there
-    are topics that the group's patterns were not matched against. `to_match`: the patterns that are left of a round of
-    matching all; `matched_ms`: the time of day at which it began. `matches`: what patterns match by name.
+    are topics that the group's patterns were not matched against. `to_match`: the patterns that remain of a round of
+    matching all; `matched_ms`: the time of day at which the round began. `matches`: the topics that patterns match by
+    name.
     """
 
     metadata_stale: bool = True
@@ -45,10 +48,10 @@ class Activity:
 
 
 class ConsumerGroup:
-    """One consumer group. Owned by its coordinator's shard, which alone changes it.
+    """One consumer group. Its coordinator's shard owns it; nothing else changes it.
 
-    `static_members`: instance id to member id. `has_partition_metadata`: the log has a record of topics that brokers
-    before Apache Kafka 4.1 wrote; the metadata hash has taken its place.
+    `static_members`: member ids by instance id. `has_partition_metadata`: the log has a record of topics that brokers
+    before Apache Kafka 4.1 wrote; the metadata hash has replaced it.
     """
 
     __slots__ = (
@@ -108,7 +111,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, NOTHING)
 
     def owner(self, topic_id: bytes, partition: int) -> str | None:
-        """Return the member that has the partition, or has still to give it up."""
+        """Return the id of the member that has the partition, or still has to give it up; None if there is none."""
         return self._owners.get(topic_id, {}).get(partition)
 
     def static_member(self, instance_id: str) -> ConsumerMember | None:
@@ -116,7 +119,7 @@ class ConsumerGroup:
         return None if member_id is None else self.members.get(member_id)
 
     def all_classic_but(self, member_ids: Collection[str]) -> bool:
-        """Return True if the members left without these all speak the classic protocol; also if none is left."""
+        """Return True if all members except these speak the classic protocol, or if there are no others."""
         return all(member.classic is not None for m, member in self.members.items() if m not in member_ids)
 
     def supports_classic(self, names: Iterable[str]) -> bool:
@@ -125,7 +128,7 @@ class ConsumerGroup:
         return any(all(name in each for each in known) for name in names)
 
     def waits_for_others(self, member_id: str) -> bool:
-        """Return True if another member still has something of the member's target that the member lacks."""
+        """Return True if another member still has a partition that the member lacks of its target."""
         assigned = self.current_of(member_id).assigned
         return any(
             partition not in assigned.get(topic_id, {}) and self.owner(topic_id, partition) is not None
@@ -134,9 +137,10 @@ class ConsumerGroup:
         )
 
     def topics_of(self, member: ConsumerMember, resolved: Mapping[str, ResolvedRegex] | None = None) -> frozenset[str]:
-        """Return the names a member subscribes to, by name and by pattern; a pattern without result matches nothing.
+        """Return the names of the topics that a member subscribes to, by name and by pattern; a pattern without a
+        result matches none.
 
-        `resolved`: results that stand for the group's.
+        `resolved`: the results of patterns to use in place of the group's.
         """
         names = frozenset(member.subscribed_topic_names)
         if not member.subscribed_topic_regex:
@@ -147,7 +151,7 @@ class ConsumerGroup:
         return names | found.topics if names else found.topics
 
     def subscribed_topics(self) -> frozenset[str]:
-        """Return the topics that members read, by name and by pattern."""
+        """Return the names of the topics that members subscribe to, by name and by pattern."""
         if self._subscribed is None:
             names = (member.subscribed_topic_names for member in self.members.values())
             self._subscribed = frozenset[str]().union(*names, *(each.topics for each in self.resolved.values()))
@@ -158,7 +162,8 @@ class ConsumerGroup:
     def replay_member(self, member_id: str, member: ConsumerMember | None) -> None:
         """Replay a member's record.
 
-        Raises InconsistentRecords for a tombstone of a member that has an assignment yet; its own come before.
+        Raises InconsistentRecords for a tombstone of a member that still has an assignment, whose tombstone has to come
+        first.
         """
         known = self.members.get(member_id)
         if member is None and known is not None and (member_id in self.current or member_id in self.targets):
@@ -176,7 +181,7 @@ class ConsumerGroup:
         self.group_epoch, self.metadata_hash = group_epoch, metadata_hash
 
     def replay_assignment_epoch(self, assignment_epoch: int, timestamp_ms: int) -> None:
-        """Replay the targets' epoch.
+        """Replay the epoch of the target assignment.
 
         Raises InconsistentRecords for a tombstone (NO_EPOCH) while members have targets.
         """
@@ -208,7 +213,7 @@ class ConsumerGroup:
             self.resolved[regex] = resolved
 
     def settle(self) -> None:
-        """Settle the group after a load, as `ShareGroup.settle` does."""
+        """Repair the group after a load, as `ShareGroup.settle` does."""
         for member_id in self.targets.keys() - self.members.keys():
             self.replay_target(member_id, None)
         for member_id in self.current.keys() - self.members.keys():
@@ -219,7 +224,7 @@ class ConsumerGroup:
     def is_disposable(self) -> bool:
         """Return True if only the group's own record is left.
 
-        Compaction may have taken the assignment's record together with its tombstone, and left the group's.
+        Compaction may have removed the assignment's record with its tombstone, and left the group's.
         """
         return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
 

@@ -1,11 +1,11 @@
 """ConsumerGroupHeartbeat: what a member's heartbeat changes and answers (KIP-848, as Apache Kafka 4.3.1).
 
-1. The member is created or updated; a changed subscription makes a new group epoch, and so do changed topics.
-2. A group epoch without a target assignment gets one, unless the last is too recent.
-3. The member takes its next step towards its target.
+1. The member is created or updated; a changed subscription or changed topics lead to a new group epoch. 2. A group
+epoch without a target assignment gets one, unless the last is too recent. 3. The member takes its next step towards its
+target.
 
-One thing is quicker than in Apache Kafka, which matches patterns beside its heartbeats: here the heartbeat that brings
-a pattern matches it, and its answer has the partitions.
+Patterns are matched sooner than in Apache Kafka, which does it outside of heartbeats: here the heartbeat that brings a
+pattern matches it, and its answer has the partitions.
 
 Everything here only decides; a group changes only by the replay of the returned records. Only `Activity`, which is in
 no record, is changed at once.
@@ -35,8 +35,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 class HeartbeatOutcome:
     """The outcome of a heartbeat.
 
-    `current`: the member's assignment then; `moved`: that was rewritten. `bumped`: the group has a new epoch.
-    `replaces`: the id of the member that this one replaces. `is_long`: its records are large.
+    `current`: the member's assignment after it; `moved`: that assignment was written. `bumped`: the group has a new
+    epoch. `replaces`: the id of the member that this one replaces. `is_long`: its records are large.
     """
 
     response: ConsumerGroupHeartbeatResponse
@@ -56,8 +56,8 @@ def heartbeat(
     client: Client,
     inputs: HeartbeatInputs,
 ) -> Steps[HeartbeatOutcome]:
-    """One heartbeat that passed `requests.check` and does not leave. Raises Refused: see `joining.sender_of`, and
-    INVALID_REGULAR_EXPRESSION.
+    """Decide on one heartbeat that passed `requests.check` and does not leave. Raises Refused: see `joining.sender_of`,
+    and INVALID_REGULAR_EXPRESSION.
     """
     sender = sender_of(group, request, inputs.max_size)
     draft = Draft(group, sender, _updated(sender.member, request, client), inputs)
@@ -90,7 +90,9 @@ def heartbeat(
 
 
 def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Everything a member has to say: it does so when it joins, and after an answer that did not come."""
+    """Return True if the request has all fields set, as when a member joins, or has got no answer to its last
+    heartbeat.
+    """
     subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     return request.rebalance_timeout_ms != -1 and subscribes and request.topic_partitions is not None
 

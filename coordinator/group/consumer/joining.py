@@ -21,8 +21,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHear
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The member before the request. `replaces`: the id of the member that it replaces, taking over its target and
-    partitions; `records` do that.
+    """The member before the request. `replaces`: the id of the member that it replaces, whose target and partitions it
+    takes over by `records`.
     """
 
     member: ConsumerMember
@@ -33,7 +33,7 @@ class Sender:
 
 
 def owned_by(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
-    """Return the partitions that the member reports to own; None if it reported none."""
+    """Return the partitions that the member reports as its own; None if it reports none."""
     if request.topic_partitions is None:
         return None
     owned: dict[bytes, frozenset[int]] = {}
@@ -60,7 +60,7 @@ def sender_of(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, max_
 
 
 def check_room(group: ConsumerGroup, member_id: str, max_size: int) -> None:
-    """Raise Refused: GROUP_MAX_SIZE_REACHED for a new member that is one too many."""
+    """Check the group's size. Raises Refused (GROUP_MAX_SIZE_REACHED) for a new member above the limit."""
     if len(group.members) >= max_size and member_id not in group.members:
         message = f"The consumer group has its maximum of {max_size} members already."
         raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
@@ -83,7 +83,7 @@ def _static_sender(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest,
 
 
 def replacing(group: ConsumerGroup, old: ConsumerMember, member_id: str) -> Sender:
-    """Return a member that takes a static member's place."""
+    """Return a member that replaces a static member."""
     group_id = group.group_id
     member = replace(old, member_id=member_id)
     current = replace(group.current_of(old.member_id), member_epoch=JOIN_EPOCH, previous_member_epoch=JOIN_EPOCH)

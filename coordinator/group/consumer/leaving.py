@@ -1,4 +1,4 @@
-"""Members that go: by a heartbeat, or because they were not heard of (KIP-848)."""
+"""Members that leave by a heartbeat, or are fenced because they were silent (KIP-848)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shareq.coordinator.shard import CoordinatorRecord
 
 
 def member_of(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
-    """Return the member with these ids; without an instance id any with that member id.
+    """Return the member with these ids; without an instance id, the one with the member id.
 
     Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
@@ -34,8 +34,8 @@ def member_of(group: ConsumerGroup, member_id: str, instance_id: str | None) -> 
 
 
 def left_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> CoordinatorRecord:
-    """Return the record of a static member that leaves and will return: it keeps its partitions, except those it had to
-    give up. The member that replaces it has its partitions from epoch 0 on.
+    """Return the record of a static member that leaves and will return. It keeps its partitions, except those that it
+    had to give up. For the member that replaces it, they count as assigned in epoch 0.
     """
     current = group.current_of(member.member_id)
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in current.assigned.items()}
@@ -44,8 +44,8 @@ def left_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> Coordinato
 
 
 def fence(group: ConsumerGroup, member_ids: Iterable[str], metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
-    """Return records that take members out of the group, whether they left or were fenced: one
-    epoch for all of them.
+    """Return the records that remove members from the group, whether they left or were fenced. They raise the group
+    epoch once.
     """
     gone = frozenset(member_ids)
     left = [member for member_id, member in group.members.items() if member_id not in gone]

@@ -13,14 +13,18 @@ from shareq.coordinator.group.classic.group import Protocols
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
 LEAVE_STATIC_EPOCH: Final = -2
-"""A static member that is away and will come back under its instance id; it keeps its partitions meanwhile."""
+"""The epoch of a static member that is away and will return under its instance id. It keeps its partitions
+meanwhile.
+"""
 
 PartitionEpochs = Mapping[bytes, Mapping[int, int]]
-"""Topic id to partition to the member epoch it was assigned in. A topic without partitions is absent."""
+"""The member epoch in which each partition was assigned, by topic id and partition. A topic without partitions is
+absent.
+"""
 
 
 class MemberState(IntEnum):
-    """The stage of a member on its way to its target; numbers as in its record."""
+    """The stages of a member on the way to its target, with the numbers in its record."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -30,7 +34,7 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassicMetadata:
-    """A classic member's own data from its JoinGroup: session timeout in milliseconds, and at least one protocol."""
+    """The data from a classic member's JoinGroup: session timeout in milliseconds, and at least one protocol."""
 
     session_timeout_ms: int
     protocols: Protocols
@@ -42,7 +46,7 @@ class ClassicMetadata:
 
     @property
     def metadata(self) -> bytes:
-        """Its subscription for that protocol."""
+        """The member's subscription for its preferred protocol."""
         return self.protocols[0][1]
 
 
@@ -66,9 +70,10 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """The current assignment of a member: its epoch, the one before, and its partitions.
+    """The current assignment of a member: its epoch, the epoch before, and its partitions.
 
-    They are those that answers gave it, and those that it still must give up. Both count as its own.
+    The partitions are those that answers have assigned to it, and those that it still must give up. Both count as its
+    own.
     """
 
     member_epoch: int = JOIN_EPOCH
@@ -78,11 +83,11 @@ class CurrentAssignment:
     revoking: PartitionEpochs = field(default_factory=dict)
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        """Return True if nothing is left to do for the target of that epoch."""
+        """Return True if the member has reached the target of that epoch."""
         return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
 
     def assignment_epoch_of(self, topic_id: bytes, partition: int) -> int | None:
-        """Return the epoch since which the partition is the member's; None if it is not."""
+        """Return the epoch in which the partition was assigned to the member; None if it is not the member's."""
         epoch = self.assigned.get(topic_id, {}).get(partition)
         return self.revoking.get(topic_id, {}).get(partition) if epoch is None else epoch
 
@@ -93,5 +98,5 @@ def partitions_of(epochs: PartitionEpochs) -> Assignment:
 
 
 def united(one: PartitionEpochs, other: PartitionEpochs) -> PartitionEpochs:
-    """Return the partitions of both; the epochs of `other` count."""
+    """Return the partitions of both assignments; for partitions in both, the epochs of `other` count."""
     return {topic_id: {**one.get(topic_id, {}), **other.get(topic_id, {})} for topic_id in {**one, **other}}

@@ -17,14 +17,14 @@ _MEMBER_EPOCHS_FROM_VERSION: Final = 9
 def commit_error(
     group: ConsumerGroup, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int | None
 ) -> ErrorCode:
-    """Return why the group refuses an OffsetCommit of these topics, which have names and ids; NONE if it does not.
+    """Return the error for which the group refuses an OffsetCommit of these topics, which have names and ids, or NONE.
 
     The request's own topics are ignored. `version` None: the commit belongs to a transaction, which need not name the
     member.
 
-    A member's epoch has to be its present one, or one in which it had every partition already. Errors:
-    UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. A member of
-    the classic protocol has to name its epoch as its generation, or gets ILLEGAL_GENERATION.
+    The commit needs the member's current epoch, or an earlier one in which the member already had all these partitions.
+    Errors: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. A
+    member of the classic protocol has to give its epoch as its generation, or gets ILLEGAL_GENERATION.
     """
     epoch, member_id = request.generation_id_or_member_epoch, request.member_id
     if epoch < 0 and group.is_empty:
@@ -51,7 +51,7 @@ def commit_error(
 
 
 def fetch_error(group: ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
-    """Return the error that forbids reading offsets, or NONE, as for any client that claims to be no member.
+    """Return the error for which reading offsets is refused, or NONE. A client that names no member may always read.
 
     Errors: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION (see `commit_error`).
     """

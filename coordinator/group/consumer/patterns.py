@@ -1,7 +1,7 @@
 """Patterns that members subscribe to: RE2, which matches in linear time, whatever pattern a client sends.
 
 google-re2 is an extra, because it has no wheels for musl. Without it patterns are refused: Python's own `re` may take
-for ever, so a client could stop the broker.
+for ever, so that a client could stall the broker.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ class Pattern(Protocol):
 
 
 class InvalidRegularExpression(ValueError):
-    """Not a pattern in RE2 syntax; says why."""
+    """A pattern that is not in RE2 syntax; the message says why."""
 
 
 class PatternsUnavailable(InvalidRegularExpression):
-    """google-re2 is not installed."""
+    """A pattern at a broker without google-re2."""
 
     def __init__(self) -> None:
         super().__init__("this broker takes no patterns: google-re2 is not installed (pip install 'shareq[re2]')")
 
 
 def compiled(regex: str) -> Pattern:
-    """Return a pattern that takes the UTF-8 of names and captures nothing, which is three times as fast.
+    """Return a compiled pattern for names in UTF-8. It captures no groups, which makes it three times as fast.
 
-    Raises InvalidRegularExpression, also without google-re2.
+    Raises InvalidRegularExpression, also if google-re2 is not installed.
     """
     try:
         import re2  # of use to groups that subscribe by pattern alone
@@ -55,10 +55,10 @@ def compiled(regex: str) -> Pattern:
 
 
 def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
-    """Return the names the pattern matches as a whole.
+    """Return the names that the pattern matches as a whole.
 
-    A pattern that is none, which only an older log can have, matches nothing; so does every pattern without google-re2,
-    which is logged once.
+    An invalid pattern, which only an older log can have, matches nothing. Without google-re2 no pattern matches
+    anything, which is logged once.
     """
     try:
         pattern = compiled(regex)
@@ -78,7 +78,7 @@ def _warn_once(why: str) -> None:
 class PatternMatches:
     """The topics that each pattern of a group matches by name, regardless of the members' rights.
 
-    A repeated pattern is matched only against the topics created since its last use.
+    A pattern that was matched before is matched only against topics created since then.
     """
 
     __slots__ = ("_found", "_names", "_news")
@@ -91,18 +91,18 @@ class PatternMatches:
         ] = {}  # topics that came and went since then
 
     def keep(self, regexes: Container[str | None]) -> None:
-        """Forget all other patterns."""
+        """Forget all patterns but these."""
         for regex in [each for each in self._found if each not in regexes]:
             del self._found[regex]
 
     def look_at(self, names: frozenset[str]) -> None:
-        """Take these names as all topics of now."""
+        """Set the names of all existing topics."""
         if names != self._names:
             self._names = names
             self._news.clear()
 
     def topics(self, regex: str) -> tuple[frozenset[str], int]:
-        """Return the existing topics that match the pattern, and how many names had to be checked."""
+        """Return the existing topics that match the pattern, and how many names had to be matched for it."""
         seen, found = self._found.get(regex, (_NONE, _NONE))
         came, went = self._news_since(seen)
         new = matching(regex, came) if came else _NONE

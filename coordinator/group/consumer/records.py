@@ -132,7 +132,9 @@ def current_record(group_id: str, member_id: str, current: CurrentAssignment) ->
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex | None) -> CoordinatorRecord:
-    """Return the topics that matched a pattern; None: no member subscribes by it any longer."""
+    """Return the record of the topics that a pattern matched; None as `resolved`: no member subscribes by it any
+    longer.
+    """
     key = ConsumerGroupRegularExpressionKey(group_id, regex)
     if resolved is None:
         return CoordinatorRecord(key, None)
@@ -145,7 +147,7 @@ def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecord, ...]:
-    """Return the three tombstones of a member, in the order replay asks for."""
+    """Return the three tombstones of a member, in the order that replay needs."""
     return (
         CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), None),
         CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), None),
@@ -154,9 +156,9 @@ def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecor
 
 
 def group_tombstones(group: ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
-    """Build the tombstones that remove a group with its members, in the order replay asks for.
+    """Build the tombstones that remove a group with its members, in the order that replay needs.
 
-    The group's offsets, if they go, go before it.
+    Tombstones of the group's offsets have to precede them.
     """
     group_id = group.group_id
     members = sorted(group.members)
@@ -253,4 +255,4 @@ CONSUMER_GROUP_RECORDS: Final = GroupReplay[ConsumerGroup](
     ),
     gives_way=_only_keeps_offsets,
 )
-"""Types 3 to 8 and 16. A classic group that only keeps offsets gives way to a consumer group."""
+"""Types 3 to 8 and 16. A consumer group replaces a classic group that only keeps offsets."""

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: what no group could accept."""
+"""ConsumerGroupHeartbeat: requests that every group refuses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 
 MEMBER_ID_FROM_CLIENT_VERSION: Final = 1
-"""The first version in which members bring their ids (KIP-1082); before, an empty one is replaced."""
+"""The first version in which members choose their ids (KIP-1082); before, the broker replaces an empty one."""
 
 
 class Refused(Exception):
-    """The request gets this answer, and changes nothing."""
+    """The refusal of a request: it gets this error, and nothing changes."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -31,18 +31,20 @@ class Refused(Exception):
 
 
 def refusal(error: ErrorCode, message: str) -> ConsumerGroupHeartbeatResponse:
-    """Return an answer that only says why not."""
+    """Return an answer with an error only."""
     return ConsumerGroupHeartbeatResponse(error_code=error, error_message=message)
 
 
 def check_size(request: ConsumerGroupHeartbeatRequest, most_bytes: int) -> None:
-    """Raise RecordsTooLarge, before any other work, for names too long for a record of the log."""
+    """Check the names in the request, before any other work. Raises RecordsTooLarge if they are too long for a record
+    of the log.
+    """
     if sum(map(len, request.subscribed_topic_names or ())) > most_bytes:
         raise RecordsTooLarge
 
 
 def check(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Sequence[str]) -> None:
-    """Raise Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
+    """Check the request by itself. Raises Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
     problem = _problem(request, version)
     if problem is not None:
         raise Refused(ErrorCode.INVALID_REQUEST, problem)

@@ -1,4 +1,4 @@
-"""The timers after which members of consumer groups are given up."""
+"""The timers after which members of consumer groups are removed."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Final
 from shareq.coordinator.group.deadlines import Deadlines, take_due
 
 TimerKey = tuple[str, str, str]
-"""The name of what is due, group id and member id."""
+"""The timer's name, the group's id and the member's id."""
 
 SESSION: Final = "session"
-"""It was not heard of."""
+"""The timer of a member's session, which a heartbeat prolongs."""
 
 REBALANCE: Final = "rebalance"
-"""It has not given up what it had to."""
+"""The timer of a member that has to give partitions up."""
 
 JOIN: Final = "join"
-"""It speaks the classic protocol, and was asked to join again."""
+"""The timer of a classic member that was asked to join again."""
 
 SYNC: Final = "sync"
-"""It speaks the classic protocol, has joined, and not asked for its assignment."""
+"""The timer of a classic member that has joined, and has to ask for its assignment."""
 
 
 class MemberTimers:
@@ -35,7 +35,7 @@ class MemberTimers:
         self._deadlines.set((what, group_id, member_id), deadline_ms)
 
     def set_first(self, what: str, group_id: str, member_id: str, deadline_ms: int) -> None:
-        """Due at `deadline_ms`, unless it is due at some time already."""
+        """Set a timer to `deadline_ms`, unless it is set already."""
         self._deadlines.set_first((what, group_id, member_id), deadline_ms)
 
     def clear(self, what: str, group_id: str, member_id: str) -> None:
@@ -47,7 +47,7 @@ class MemberTimers:
             self.clear(what, group_id, member_id)
 
     def due(self, now_ms: int, room_bytes: int) -> list[TimerKey]:
-        """Remove entries due at `now_ms` or before, the earliest first: see `take_due`."""
+        """Remove timers that are due at `now_ms` and return them, the earliest first: see `take_due`."""
         return take_due(self._deadlines, now_ms, room_bytes)
 
     def next_ms(self) -> int | None:

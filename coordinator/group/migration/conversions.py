@@ -1,4 +1,4 @@
-"""Groups that change their kind while they have members, and the effects of the change: timers, and waiting members."""
+"""Changes of a group's kind while it has members, with the effects on timers and waiting requests."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class Conversions:
     # -- from classic to consumer
 
     def upgrade_records(self, group: ClassicGroup, max_size: int) -> Steps[tuple[CoordinatorRecord, ...]]:
-        """Build the records that make it a consumer group of at most `max_size` members; only its end if it has none.
+        """Build the records that make a classic group a consumer group of at most `max_size` members. Without members,
+        they only end the classic group.
 
         Raise Refused: GROUP_ID_NOT_FOUND.
         """
@@ -65,8 +66,8 @@ class Conversions:
         return (yield from upgraded(group, self._metadata))
 
     def upgrade(self, group: ClassicGroup, now_ms: int) -> tuple[LateAnswer, ...]:
-        """Make the group a consumer group by records of the same operation: waiting members are asked to join again,
-        and each has its session timeout to do so.
+        """Finish an upgrade whose records belong to the same operation: waiting members are asked to join again, and
+        each has its session timeout to do so.
         """
         turn = self._classic.turn(now_ms)
         turn.clear_timer(JOIN, group)
@@ -89,9 +90,9 @@ class Conversions:
     # -- from consumer to classic
 
     def without(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Take members out, whether they left or were fenced. Those who are left are a classic group if they all speak
-        its protocol, and rebalance; it stays a consumer group if the record of a classic group would be too large.
-        Raises RecordsTooLarge.
+        """Return the records that remove members, whether they left or were fenced. If all remaining members speak the
+        classic protocol, the group becomes a classic group and rebalances, unless the record of the classic group would
+        be too large. Raises RecordsTooLarge.
         """
         left = len(group.members) - len(member_ids)
         if left > 0 and self._may_downgrade(group, member_ids, left):
@@ -109,7 +110,7 @@ class Conversions:
         return records
 
     def downgrades_by(self, group: ConsumerGroup, replaced: ConsumerMember) -> bool:
-        """Return True if it becomes a classic group when a classic member takes this static member's place."""
+        """Return True if the group becomes a classic group when a classic member replaces this static member."""
         replaced_last = replaced.classic is None
         return replaced_last and self._may_downgrade(group, (replaced.member_id,), len(group.members))
 
@@ -121,9 +122,9 @@ class Conversions:
         reason: str | None,
         now_ms: int,
     ) -> tuple[tuple[CoordinatorRecord, ...], ClassicGroup]:
-        """Put the classic group in the consumer group's place; for `gone` and `successor` see `downgrade.downgraded`.
+        """Replace the consumer group by the classic group; for `gone` and `successor` see `downgrade.downgraded`.
 
-        `reason`: why its members rebalance; None: they need not. Raises RecordsTooLarge.
+        `reason`: why the members rebalance; None: they need not. Raises RecordsTooLarge.
         """
         turn = self._classic.turn(now_ms)
         classic = downgraded(group, gone, successor, self._metadata, turn.wall_ms)

@@ -1,7 +1,7 @@
-"""A consumer group whose members all speak the classic protocol as a classic group.
+"""The conversion of a consumer group whose members all speak the classic protocol to a classic group.
 
-The group epoch becomes the generation, and every member gets its target: the members rebalance at once, unless all of
-them have reached it.
+The group epoch becomes the generation, and every member is assigned its target. The members rebalance at once, unless
+all of them have reached their targets.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def downgraded(
     metadata: MetadataImage,
     wall_ms: int,
 ) -> ClassicGroup:
-    """Return the group without the members of the ids `gone`, Stable.
+    """Return the group as a Stable classic group, without the members whose ids are in `gone`.
 
-    `successor` takes the place and target of the removed static member with its instance id. The members that are left,
-    at least one, all speak the classic protocol.
+    `successor` takes the place and target of the removed static member with its instance id. The remaining members, at
+    least one, all speak the classic protocol.
     """
     classic = ClassicGroup(group.group_id, wall_ms)
     classic.generation = group.group_epoch
@@ -58,10 +58,10 @@ def downgraded(
 def downgrade_records(
     group: ConsumerGroup, classic: ClassicGroup, *, rebalances: bool
 ) -> tuple[CoordinatorRecord, ...]:
-    """Build the records that make the classic group of the consumer group.
+    """Build the records that turn the consumer group into the classic group.
 
-    A group that is about to rebalance is stored with the next generation: no member is in that, so after a crash the
-    members join again, too, and the partitions of removed members are not forgotten.
+    A group that is about to rebalance is stored with the next generation, which no member is in. So members join again
+    after a crash, too, and partitions of removed members are assigned again.
     """
     record = group_record(classic, {each.member_id: each.assignment for each in classic.members.values()})
     if rebalances and isinstance(record.value, GroupMetadataValue):
@@ -70,8 +70,8 @@ def downgrade_records(
 
 
 def assignment_bytes(assignment: Assignment, subscription: bytes, metadata: MetadataImage) -> bytes:
-    """Partitions as a consumer reads them from SyncGroup, in the version of its subscription; topics that exist no
-    longer are left out.
+    """Return partitions as an assignment for SyncGroup, in the version of the member's subscription, without deleted
+    topics.
     """
     topics = [
         TopicPartition(topic.name, sorted(assignment[topic_id]))

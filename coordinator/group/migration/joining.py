@@ -23,7 +23,7 @@ from shareq.protocol.generated.join_group import JoinGroupResponse
 
 
 def check_join(group: ConsumerGroup, joining: Joining, policy: MigrationPolicy, max_size: int) -> None:
-    """Raise Refused: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED."""
+    """Check whether the member may join. Raises Refused: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED."""
     if policy is MigrationPolicy.DISABLED:
         raise _inconsistent("group.consumer.migration.policy is disabled")
     check_room(group, joining.request.member_id or joining.new_id, max_size)
@@ -49,8 +49,9 @@ def subscription_of(joining: Joining) -> ConsumerProtocolSubscription:
 
 
 def sender_of(group: ConsumerGroup, joining: Joining) -> Sender:
-    """Return the member before the request: any id is accepted, and a static member without an id succeeds the previous
-    one, whichever protocol that speaks. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
+    """Return the member before the request. A new member may have any id; a static member without an id replaces the
+    previous member of its instance id, whichever protocol that one speaks. Raises Refused: UNKNOWN_MEMBER_ID,
+    FENCED_INSTANCE_ID.
     """
     request = joining.request
     member_id, instance_id = request.member_id or joining.new_id, request.group_instance_id
@@ -71,7 +72,7 @@ def sender_of(group: ConsumerGroup, joining: Joining) -> Sender:
 def joined_member(
     member: ConsumerMember, joining: Joining, subscription: ConsumerProtocolSubscription
 ) -> ConsumerMember:
-    """Return the member with its current metadata."""
+    """Return the member with the metadata of its request."""
     request = joining.request
     return ConsumerMember(
         member_id=member.member_id,
@@ -88,7 +89,7 @@ def joined_member(
 
 
 def owned_partitions(subscription: ConsumerProtocolSubscription, metadata: MetadataImage) -> Assignment:
-    """Return the partitions that a consumer keeps while it joins: none, unless its assignor is a cooperative one."""
+    """Return the partitions that a consumer keeps while it joins: none, unless its assignor is cooperative."""
     owned: dict[bytes, frozenset[int]] = {}
     for each in subscription.owned_partitions:
         topic = metadata.topic(each.topic)
@@ -98,7 +99,7 @@ def owned_partitions(subscription: ConsumerProtocolSubscription, metadata: Metad
 
 
 def joined(member_id: str, epoch: int, protocol_name: str | None) -> JoinGroupResponse:
-    """Return the answer to a member that has got to that epoch."""
+    """Return the JoinGroup answer for a member that has reached that epoch."""
     return JoinGroupResponse(
         generation_id=epoch,
         protocol_type=CONSUMER_PROTOCOL_TYPE,

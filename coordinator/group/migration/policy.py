@@ -1,4 +1,4 @@
-"""`group.consumer.migration.policy`: which conversions of groups with members are made."""
+"""The policy `group.consumer.migration.policy`, which decides on conversions of groups with members."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class MigrationPolicy(Enum):
-    """The value is the property's, in lower case. A group without members changes its kind under every policy.
+    """The values of the property, in lower case. A group without members may change its kind under every policy.
 
     Under DISABLED no member of the classic protocol may join a consumer group; under the others it may.
     """
@@ -18,10 +18,10 @@ class MigrationPolicy(Enum):
 
     @property
     def upgrades(self) -> bool:
-        """A classic group becomes a consumer group when a member of KIP-848's protocol joins it."""
+        """True if a classic group becomes a consumer group when a member of KIP-848's protocol joins it."""
         return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE)
 
     @property
     def downgrades(self) -> bool:
-        """A consumer group becomes a classic group when the last member of KIP-848's protocol goes."""
+        """True if a consumer group becomes a classic group when its last member of KIP-848's protocol leaves."""
         return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE)

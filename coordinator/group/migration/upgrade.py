@@ -1,6 +1,7 @@
-"""A classic group as a consumer group: its members keep their ids, and have the partitions of the last assignment.
+"""The conversion of a classic group to a consumer group: members keep their ids and the partitions of the last
+assignment.
 
-The generation becomes the epoch of group, assignment and members. Offsets are the group's under either kind.
+The generation becomes the epoch of group, assignment and members. The group keeps its offsets.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ them.
 
 
 def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -> None:
-    """Raise Refused: GROUP_ID_NOT_FOUND for a group that stays a classic one."""
+    """Check the policy. Raises Refused (GROUP_ID_NOT_FOUND) for a group that has to stay a classic one."""
     if not policy.upgrades:
         raise _refused(group, "group.consumer.migration.policy does not let it")
     if group.type != CONSUMER_PROTOCOL_TYPE:
@@ -57,8 +58,8 @@ def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -
 def upgraded(group: ClassicGroup, metadata: MetadataImage) -> Steps[tuple[CoordinatorRecord, ...]]:
     """Build the records of a consumer group, the tombstone of the classic group first.
 
-    Raise Refused: GROUP_ID_NOT_FOUND if the broker cannot read the members' metadata, or would lose some of it. A
-    partition that the leader has given to two members is the first one's. Pauses where there are many topics.
+    Raise Refused: GROUP_ID_NOT_FOUND if the broker cannot read the members' metadata, or would lose a part of it. A
+    partition that the leader has assigned to two members goes to the first. Pauses if there are many topics.
     """
     protocol, pace = _protocol(group), _Pace()
     taken: set[tuple[bytes, int]] = set()
@@ -96,7 +97,7 @@ def upgraded(group: ClassicGroup, metadata: MetadataImage) -> Steps[tuple[Coordi
 
 
 class _Pace:
-    """Pauses after so many topics."""
+    """The pace of a long computation, which pauses after a number of topics."""
 
     __slots__ = ("_topics",)
 
@@ -111,7 +112,7 @@ class _Pace:
 
 
 def as_group(group_id: str, records: Iterable[CoordinatorRecord]) -> ConsumerGroup:
-    """Return the consumer group that the replay of these records makes."""
+    """Return the consumer group that results from the replay of these records."""
     groups: dict[str, Group] = {}
     for record in records:
         CONSUMER_GROUP_RECORDS.replay(groups, record)
@@ -125,9 +126,9 @@ def _partitions(topics: Iterable[str], metadata: MetadataImage) -> set[tuple[byt
 
 
 def _protocol(group: ClassicGroup) -> str | None:
-    """Return the protocol of all members' subscriptions; if there are several, the generation's.
+    """Return the protocol for which all members have subscriptions; if there are several, the generation's.
 
-    There is none before the first generation.
+    Before the first generation there is none.
     """
     name = group.protocol_name
     if name is not None and all(any(name == each for each, _ in m.protocols) for m in group.members.values()):

@@ -1,4 +1,4 @@
-"""The outcome for the topics of one request that the group accepts."""
+"""An OffsetCommit that the group accepts: the records and answers for its topics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATEST_MS = 2**63 - 1
 def accepted(
     request: OffsetCommitRequest, wall_ms: int, longest_metadata: int
 ) -> CoordinatorResult[OffsetCommitResponse]:
-    """One record for each partition, but for those whose metadata is too long (OFFSET_METADATA_TOO_LARGE).
+    """Return a record for each partition, except those whose metadata is too long (OFFSET_METADATA_TOO_LARGE).
 
     Topics come with name and id. `longest_metadata`: in UTF-16 units, as Apache Kafka counts.
     """
@@ -51,10 +51,10 @@ def accepted(
 
 
 class PreparedCommit:
-    """An OffsetCommit that is prepared some topics at a time, before its group is asked.
+    """An OffsetCommit that is prepared a few topics at a time, before its group is asked.
 
-    `records` are its records, as they are `encoded`; `topics` its answer if the group accepts it. `most_bytes` is the
-    limit of keys and values in one append: beyond it the commit `is_too_large`, and none of it is kept.
+    `records` are its records, `encoded` their bytes; `topics` is the answer if the group accepts it. `most_bytes`
+    limits the keys and values of one append: if they are more, the commit `is_too_large`, and no part of it is kept.
     """
 
     __slots__ = ("_bytes", "_encode", "_longest_metadata", "_most_bytes", "encoded", "records", "topics")
@@ -87,7 +87,7 @@ class PreparedCommit:
             self.records, self.encoded = [], []
 
     def leave_out_gone(self, topic_by_id: Callable[[bytes], object | None]) -> frozenset[bytes]:
-        """Drop the records of deleted topics, and return their ids."""
+        """Drop the records of deleted topics; return the ids of these topics."""
         ids = {topic.topic_id for topic in self.topics}
         gone = frozenset(each for each in ids if topic_by_id(each) is None)
         if gone:
@@ -95,7 +95,7 @@ class PreparedCommit:
         return gone
 
     def leave_out(self, topic_ids: Set[bytes]) -> None:
-        """Drop the records of these topics: they were deleted meanwhile. `topics` stay as they are."""
+        """Drop the records of topics that were deleted in the meantime. `topics` stay as they are."""
         left = [
             (record, encoded)
             for record, encoded in zip(self.records, self.encoded, strict=True)
@@ -106,7 +106,7 @@ class PreparedCommit:
 
 
 def refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
-    """Return the same error for every partition: the response has no place for one of the group."""
+    """Return one error for every partition, because the response has no error field for the group."""
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(

@@ -1,4 +1,4 @@
-"""OffsetDelete: the offsets that a request names, noted some at a time before the group is asked."""
+"""OffsetDelete: the named offsets, collected a few at a time before the group is asked."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData
 
 Knows = Callable[[str, int], bool]
-"""Return whether the group has an offset, or a pending one, of a topic's partition."""
+"""A function that returns True if the group has an offset, or a pending one, of a topic's partition."""
 
 
 class DeletedOffsets(NamedTuple):
-    """An error for all, or the topics that were left alone because members of the group read them."""
+    """An error for the whole request, or the topics that were left alone because members subscribe to them."""
 
     error: ErrorCode = ErrorCode.NONE
     subscribed: frozenset[str] = frozenset()
 
 
 class PreparedDeletion:
-    """The deletions of a group's offsets: the `topics` named, and a tombstone for each offset that it has now."""
+    """An OffsetDelete that is prepared: the `topics` named, and a tombstone for each offset that the group has now."""
 
     def __init__(self, group_id: str, knows: Knows, serde: RecordSerde) -> None:
         self.group_id = group_id
@@ -43,6 +43,8 @@ class PreparedDeletion:
     def left(
         self, knows: Knows, subscribed: frozenset[str]
     ) -> tuple[tuple[CoordinatorRecord, ...], tuple[RecordData, ...]]:
-        """Return the tombstones of existing offsets, except for topics that members read; and their encoded form."""
+        """Return the tombstones of offsets that still exist, except for topics that members subscribe to, and their
+        encoded form.
+        """
         found = [each for at, each in self._found.items() if at[0] not in subscribed and knows(*at)]
         return tuple(record for record, _ in found), tuple(encoded for _, encoded in found)

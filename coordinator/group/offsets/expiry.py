@@ -1,8 +1,8 @@
 """The expiry of a group's offsets.
 
-An offset whose commit named a retention is removed when that is over; any other `offsets.retention.minutes` after its
-commit, or after its group lost the last member. It stays while its group has members that may read the topic, or while
-a transaction is open that has also committed one.
+An offset whose commit named a retention is removed after that time; any other one `offsets.retention.minutes` after its
+commit, or after its group has lost the last member. It is kept while its group has members that may read the topic, or
+while an open transaction has also committed an offset of the partition.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shareq.coordinator.group.offsets.store import OffsetStore
 
 
 def expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> Iterator[tuple[str, int]]:
-    """Topics and partitions whose offsets go."""
+    """Return the topics and partitions whose offsets have expired."""
     offsets = store.of(group.group_id)
     read = rules.read_topics(group) if offsets else None
     if read is None:

@@ -1,4 +1,4 @@
-"""OffsetFetch: the offsets of one group that are asked for (KIP-88)."""
+"""OffsetFetch: the requested offsets of one group (KIP-88)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NO_EPOCH: Final = -1
 def fetched(store: OffsetStore, group: OffsetFetchRequestGroup, *, require_stable: bool) -> OffsetFetchResponseGroup:
     """Return the group's offsets of the named partitions; null topics name none.
 
-    Topics are named, and have their ids if the request has them. A partition without an offset, or with one of an
-    earlier topic of the same name, is -1 without an error. With `require_stable`, a partition with an offset that an
-    open transaction may change is UNSTABLE_OFFSET_COMMIT.
+    Topics have names, and ids if the request has them. A partition without an offset, or with one of an earlier topic
+    of the same name, gets -1 without an error. With `require_stable`, a partition with an offset that an open
+    transaction may change gets UNSTABLE_OFFSET_COMMIT.
     """
     offsets = store.of(group.group_id)
     unstable = store.pending(group.group_id) if require_stable else ()
@@ -35,18 +35,18 @@ def fetched(store: OffsetStore, group: OffsetFetchRequestGroup, *, require_stabl
 
 
 def nothing(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    """Return the answer for a group that does not exist: as for one without offsets."""
+    """Return the answer for a group that does not exist, the same as for one without offsets."""
     return fetched(OffsetStore(), group, require_stable=False)
 
 
 def refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
-    """Return an error of the whole group, without rows (KIP-88)."""
+    """Return an error for the whole group, without rows (KIP-88)."""
     return OffsetFetchResponseGroup(group.group_id, error_code=error)
 
 
 def refused_by_partition(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
-    """Return an error in the row of each partition that is named: where it is no error of the group, and in version 1,
-    which has no place for one.
+    """Return an error in the row of each named partition: for errors that are not the group's, and in version 1, which
+    has no field for those.
     """
     topics = [
         OffsetFetchResponseTopics(
@@ -89,8 +89,8 @@ def _row(
 
 
 def parts_of(group: OffsetFetchRequestGroup, most: int) -> Iterator[OffsetFetchRequestGroup]:
-    """Yield the group with some of its topics each, or some of the partitions of one: about `most` partitions, a topic
-    counted as one more.
+    """Yield the group several times with a part of its topics or of a topic's partitions: about `most` partitions each
+    time, where a topic counts as one more.
     """
 
     def part(topics: list[OffsetFetchRequestTopics]) -> OffsetFetchRequestGroup:
@@ -111,7 +111,9 @@ def parts_of(group: OffsetFetchRequestGroup, most: int) -> Iterator[OffsetFetchR
 
 
 class Joined:
-    """One answer of those of `parts_of`, which are added in this order; the group's error if one has one."""
+    """The answers to `parts_of` as one answer. They are added in order; if one has an error of the group, that is the
+    result.
+    """
 
     def __init__(self) -> None:
         self.group = OffsetFetchResponseGroup()
@@ -119,7 +121,7 @@ class Joined:
         self._begun = False
 
     def add(self, part: OffsetFetchResponseGroup) -> None:
-        """Add an answer, which is not used any more."""
+        """Add an answer; the caller must not use it afterwards."""
         if not self._begun or (part.error_code and not self.group.error_code):
             self.group, self._begun = part, True
             self._last = part.topics[-1] if part.topics else None

@@ -25,16 +25,18 @@ from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, Offs
 from shareq.protocol.primitives import ZERO_UUID, Message
 
 TOMBSTONES_AT_ONCE: Final = 1_000
-"""So many expired offsets go with one append, 10 µs each; the others follow."""
+"""The most tombstones of expired offsets in one append, 10 µs each; the others follow."""
 
 LOOKED_AT_ONCE: Final = 10_000
-"""So many offsets, a group counted as one more, are looked at in one go, and the rest of a group's; then the others."""
+"""The number of offsets after which a check for expired ones pauses behind the current group; a group counts as one
+offset more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetSettings:
-    """`offset.metadata.max.bytes`, `offsets.retention.minutes` in milliseconds, `offsets.retention.check.interval.ms`;
-    under Apache Kafka's defaults.
+    """The settings `offset.metadata.max.bytes`, `offsets.retention.minutes` in milliseconds, and
+    `offsets.retention.check.interval.ms`, with Apache Kafka's defaults.
     """
 
     longest_metadata: int = 4_096
@@ -43,10 +45,10 @@ class OffsetSettings:
 
 
 class GroupOffsets:
-    """The offsets of `groups`; `classic` makes the simple ones, which only keep offsets. Owned by its shard; changed by
+    """The offsets of `groups`; `classic` makes simple groups, which only keep offsets. Owned by its shard; changed by
     replay alone.
 
-    `wall_ms` gives the time of day.
+    `wall_ms` returns the time of day.
     """
 
     def __init__(
@@ -73,8 +75,8 @@ class GroupOffsets:
     ) -> CoordinatorResult[ErrorCode]:
         """Decide on one OffsetCommit whose topics were `prepared`; those in the request are ignored.
 
-        Without a group and a generation it makes a simple group. The error is the one of all partitions: see
-        `rules.commit_error`. Raises RecordsTooLarge.
+        A commit without a generation to a group that does not exist makes a simple group. An error is that of all
+        partitions: see `rules.commit_error`. Raises RecordsTooLarge.
         """
         error = rules.commit_error(self._groups.get(request.group_id), request, prepared.topics, version)
         if error is not ErrorCode.NONE:
@@ -87,9 +89,9 @@ class GroupOffsets:
     ) -> CoordinatorResult[ErrorCode]:
         """Decide on one TxnOffsetCommit of that version, in the form of an OffsetCommit whose topics were `prepared`.
 
-        The records belong to the producer's transaction, and have the topics' ids, which those of Apache Kafka before
-        4.4 lack: so offsets of a deleted topic are never used for its successor. The error is the one of all
-        partitions: see `rules.transactional_commit_error`. Raises RecordsTooLarge.
+        The records belong to the producer's transaction. They have the topics' ids, which Apache Kafka before 4.4
+        leaves out, so that offsets of a deleted topic are never used for a later one of its name. An error is that of
+        all partitions: see `rules.transactional_commit_error`. Raises RecordsTooLarge.
         """
         error = rules.transactional_commit_error(self._groups.get(request.group_id), request, prepared.topics, version)
         return self._prepared(prepared) if error is ErrorCode.NONE else CoordinatorResult(error)
@@ -105,7 +107,7 @@ class GroupOffsets:
     ) -> CoordinatorResult[OffsetFetchResponseGroup]:
         """Return the offsets of one group; see `fetch.fetched`.
 
-        A group that does not exist has none, without an error. Errors: see `rules.fetch_error`.
+        A group that does not exist has no offsets, which is no error. Errors: see `rules.fetch_error`.
         """
         known = self._groups.get(group.group_id)
         if not rules.has_offsets(known):
@@ -116,8 +118,8 @@ class GroupOffsets:
         return CoordinatorResult(fetch.fetched(self.store, group, require_stable=require_stable))
 
     def delete(self, prepared: PreparedDeletion) -> CoordinatorResult[DeletedOffsets]:
-        """One OffsetDelete. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP; of topics: GROUP_SUBSCRIBED_TO_TOPIC. What
-        was never committed is deleted without an error.
+        """Handle one OffsetDelete. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP; of topics: GROUP_SUBSCRIBED_TO_TOPIC.
+        Deleting an offset that was never committed is no error.
         """
         group = self._groups.get(prepared.group_id)
         error = rules.delete_error(group)
@@ -130,25 +132,25 @@ class GroupOffsets:
         return CoordinatorResult(DeletedOffsets(error, subscribed), records, encoded=encoded)
 
     def tombstones(self, group_id: str) -> tuple[CoordinatorRecord, ...]:
-        """Build the tombstones of all offsets of a group that is about to go."""
+        """Build the tombstones of all offsets of a group that is about to be removed."""
         return tuple(offset_tombstone(group_id, topic, partition) for topic, partition in self.store.known(group_id))
 
     # -- news of topics
 
     def topics(self) -> dict[bytes, str]:
-        """Return the topics, id to name, that offsets were committed for, as far as records have their ids."""
+        """Return the names of topics with committed offsets, by id, for offsets whose records have the id."""
         return {
             committed.topic_id: topic for _, topic, _, committed in self.store.all() if committed.topic_id != ZERO_UUID
         }
 
     def topics_without_id(self) -> set[str]:
-        """Return the names of topics with an offset that has no topic id: one with an expiry of its
-        own, or an old one.
+        """Return the names of topics with an offset that has no topic id: one with a retention of its own, or one of an
+        earlier release.
         """
         return {topic for _, topic, _, committed in self.store.all() if committed.topic_id == ZERO_UUID}
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> tuple[CoordinatorRecord, ...]:
-        """Topics, id to name, exist no longer: remove their offsets, those without a topic id by the topic's name."""
+        """Remove the offsets of deleted topics, given as id to name; those without a topic id by the topic's name."""
         at = {
             (group_id, name, partition)
             for topic_id, name in topics.items()
@@ -162,9 +164,9 @@ class GroupOffsets:
     def replay(
         self, key: OffsetCommitKey | LegacyOffsetCommitKey, value: Message | None, record_offset: int, producer_id: int
     ) -> None:
-        """Apply a commit or a tombstone. A commit to a group that there is no record of makes a simple group.
+        """Apply a commit or a tombstone. A commit to a group without a record makes a simple group.
 
-        `producer_id`: of the transaction it belongs to, or NO_PRODUCER.
+        `producer_id`: the producer of the transaction that the commit belongs to, or NO_PRODUCER.
         """
         committed = committed_of(value, record_offset)
         if committed is None:
@@ -183,7 +185,7 @@ class GroupOffsets:
         return self._check_at_ms
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Expired offsets are removed, and so are empty groups: without members and offsets."""
+        """Remove expired offsets, and groups without members and offsets."""
         if self._check_at_ms is None or now_ms < self._check_at_ms:
             return ()
         if not self._to_check:

@@ -14,10 +14,10 @@ NO_PRODUCER: Final = -1
 class CommittedOffset(NamedTuple):
     """A group's committed offset in a partition.
 
-    `offset` is the next one to consume; `leader_epoch` that of the last record consumed, -1 if unknown; `commit_ms` and
-    `expire_ms` are times of day, the latter only for commits that name their own retention (OffsetCommit 2 to 4),
-    otherwise NO_EXPIRY. `topic_id` is zero in records of earlier releases and with an expiry. `record_offset`: where
-    the commit stands in the coordinator's log.
+    `offset` is the next one to consume; `leader_epoch` is that of the last consumed record, -1 if unknown. `commit_ms`
+    and `expire_ms` are times of day, the latter only for commits that name their own retention (OffsetCommit 2 to 4),
+    otherwise NO_EXPIRY. `topic_id` is zero if the record is of an earlier release or has an expiry. `record_offset`:
+    the offset of the commit's record in the coordinator's log.
     """
 
     offset: int

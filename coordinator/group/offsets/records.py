@@ -5,8 +5,8 @@
     value 1   int64 offset, string metadata, int64 time of the commit, int64 time of the expiry
 
 Version 1 is written for a commit with a retention of its own, version 4 for all others. A null value removes the
-offset. Read are versions 0 to 4 (0 to 2 know no leader epoch, 0 to 3 no topic id), and type 0, the form of releases
-before 0.9, which has the key's fields, offset, metadata and time of the commit.
+offset. All versions 0 to 4 are read (0 to 2 have no leader epoch, 0 to 3 no topic id), and so is type 0, the form of
+releases before 0.9, which has the key's fields, offset, metadata and time of the commit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VERSION_WITH_EXPIRY: Final = 1
 def offset_record(group_id: str, topic: str, partition: int, committed: CommittedOffset) -> CoordinatorRecord:
     """Return the record of a commit.
 
-    With an expiry there is no place for leader epoch and topic id: it is replayed without them, too.
+    A record with an expiry has no room for leader epoch and topic id; a replay restores the offset without them.
     """
     version = _VERSION
     if committed.expire_ms != NO_EXPIRY:

@@ -1,6 +1,6 @@
 """The rules of each kind of group on its offsets: when they may be committed, read and deleted, and when they expire.
 
-None means a group that does not exist. Share groups have no offsets of this sort: they are not found.
+None stands for a group that does not exist. Share groups have no committed offsets and count as not found.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MEMBER_EPOCHS_FROM_TXN_VERSION: Final = 6
 def commit_error(
     group: Group | None, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int
 ) -> ErrorCode:
-    """Return why an OffsetCommit of these topics, which have names and ids, is refused; NONE if it is not.
+    """Return the error for which an OffsetCommit of these topics, which have names and ids, is refused, or NONE.
 
     The request's own topics are ignored. A commit to a missing group is accepted if it names no generation: it makes a
     simple group.
@@ -49,7 +49,7 @@ def commit_error(
 def transactional_commit_error(
     group: Group | None, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int
 ) -> ErrorCode:
-    """Return the error that forbids a TxnOffsetCommit of that version, like `commit_error`.
+    """Return the error for which a TxnOffsetCommit of that version is refused, like `commit_error`.
 
     Before version 6, a missing group (GROUP_ID_NOT_FOUND) and STALE_MEMBER_EPOCH are both ILLEGAL_GENERATION.
     """
@@ -72,30 +72,30 @@ def _classic_commit_error(group: ClassicGroup, request: OffsetCommitRequest, *, 
 
 
 def has_offsets(group: Group | None) -> TypeGuard[ClassicGroup | ConsumerGroup]:
-    """Return True if the group is of a kind that has offsets."""
+    """Return True if groups of this kind have committed offsets."""
     return isinstance(group, ClassicGroup | ConsumerGroup)
 
 
 def fetch_error(group: ClassicGroup | ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
-    """Return the error that forbids reading offsets, or NONE.
+    """Return the error for which reading offsets is refused, or NONE.
 
-    Classic groups let any client read, whatever member id and epoch are given; for the errors of consumer groups see
+    Classic groups let any client read, whatever member id and epoch it names; for the errors of consumer groups see
     `consumer.offset_rules.fetch_error`.
     """
     return consumer.fetch_error(group, request) if isinstance(group, ConsumerGroup) else ErrorCode.NONE
 
 
 def delete_error(group: Group | None) -> ErrorCode:
-    """Return the error that forbids the deletion of offsets: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, or NONE."""
+    """Return the error for which the deletion of offsets is refused: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, or NONE."""
     if isinstance(group, ConsumerGroup):
         return ErrorCode.NONE
     return classic.delete_error(group) if isinstance(group, ClassicGroup) else ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def read_topics(group: Group | None) -> frozenset[str] | None:
-    """Return the topics that the group's members read, so that their offsets neither expire nor can be deleted.
+    """Return the topics that the group's members subscribe to: their offsets neither expire nor can be deleted.
 
-    None: any topic may be one of them.
+    None: it may be any topic.
     """
     if isinstance(group, ConsumerGroup):
         return group.subscribed_topics()
@@ -103,7 +103,7 @@ def read_topics(group: Group | None) -> frozenset[str] | None:
 
 
 def expires_from_ms(group: Group, committed_ms: int) -> int | None:
-    """Return when the retention began of an offset committed at `committed_ms` (times of day); None: not yet.
+    """Return when the retention began of an offset committed at `committed_ms` (times of day); None: it has not begun.
 
     In a consumer group it begins with the commit.
     """
@@ -113,7 +113,7 @@ def expires_from_ms(group: Group, committed_ms: int) -> int | None:
 
 
 def group_tombstones(group: ClassicGroup | ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
-    """Build the tombstones of a group without members, except those of its offsets, which go before it."""
+    """Build the tombstones of a group without members. Tombstones of its offsets have to precede them."""
     if isinstance(group, ConsumerGroup):
         return consumer_group_tombstones(group)
     return (group_tombstone(group.group_id),)

@@ -1,7 +1,7 @@
-"""The committed offsets of groups, and those of open transactions.
+"""The committed offsets of groups, and the pending offsets of open transactions.
 
-Changed by replay alone, in service as at load. Offsets of a transaction are records of `__consumer_offsets` under its
-producer id; they count once the marker in that log is replayed.
+Changed by replay alone, in service as at load. Offsets of a transaction are records of `__consumer_offsets` with its
+producer id; they count once the transaction's marker in that log is replayed.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Collection, Iterator, Mapping
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER, CommittedOffset
 
 Offsets = dict[str, dict[int, CommittedOffset]]
-"""The offsets by topic name and partition; no topic is without partitions."""
+"""The offsets by topic name and partition. A topic without partitions is absent."""
 
 _NONE: Mapping[str, Mapping[int, CommittedOffset]] = {}
 _NOTHING: Collection[tuple[str, int]] = ()
 
 
 class OffsetStore:
-    """Owned by its shard.
+    """All offsets of a shard, which owns it.
 
-    An offset of an open transaction is pending under its producer id. The end of the transaction makes it the group's,
-    unless something was committed behind it meanwhile, or drops it.
+    An offset of an open transaction is pending under its producer id. When the transaction is committed, it becomes the
+    group's offset, unless the log has a later commit of the partition; when the transaction is aborted, it is dropped.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class OffsetStore:
     # -- reading
 
     def of(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
-        """Return a group's offsets by topic name and partition; to be read at once, not kept."""
+        """Return a group's offsets by topic name and partition. The caller must not keep the result."""
         return self._committed.get(group_id, _NONE)
 
     def group_ids(self) -> list[str]:
@@ -51,7 +51,7 @@ class OffsetStore:
         return partition in self.of(group_id).get(topic, ()) or (topic, partition) in self.pending(group_id)
 
     def known(self, group_id: str) -> Iterator[tuple[str, int]]:
-        """Each topic and partition of which the group has an offset, or a pending one."""
+        """Return each topic and partition of which the group has an offset, or a pending one."""
         committed = self.of(group_id)
         for topic, partitions in committed.items():
             for partition in partitions:
@@ -61,7 +61,7 @@ class OffsetStore:
                 yield topic, partition
 
     def all(self) -> Iterator[tuple[str, str, int, CommittedOffset]]:
-        """Return group, topic, partition and offset of everything, including pending ones."""
+        """Return all offsets, pending ones included, each with its group, topic and partition."""
         for table in (self._committed, *self._pending.values()):
             for group_id, topics in table.items():
                 for topic, partitions in topics.items():
@@ -69,7 +69,7 @@ class OffsetStore:
                         yield group_id, topic, partition, committed
 
     def of_topic(self, topic: str) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """Return group, partition and offset of all offsets for one topic, including pending ones."""
+        """Return all offsets of one topic, pending ones included, each with its group and partition."""
         for table in (self._committed, *self._pending.values()):
             for group_id, topics in table.items():
                 for partition, committed in topics.get(topic, {}).items():
@@ -80,7 +80,7 @@ class OffsetStore:
     def put(
         self, group_id: str, topic: str, partition: int, committed: CommittedOffset, producer_id: int = NO_PRODUCER
     ) -> None:
-        """Store an offset that was committed, in a transaction if there is a producer id."""
+        """Store a committed offset; with a producer id, as pending in its transaction."""
         if producer_id == NO_PRODUCER:
             self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
             return
@@ -89,17 +89,17 @@ class OffsetStore:
         self._open.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
-        """Replay a tombstone: remove the partition's offset, and whatever is pending for it."""
+        """Replay a tombstone: remove the partition's offset, and all pending ones of the partition."""
         _remove(self._committed, group_id, topic, partition)
         for producer_id in self._open.get(group_id, {}).get((topic, partition), ()):
             _remove(self._pending[producer_id], group_id, topic, partition)
         self._close(group_id, (topic, partition))
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """End the producer's transaction; harmless when it committed no offsets.
+        """End the producer's transaction; harmless if it has committed no offsets.
 
-        Of an offset of the transaction and one outside it, the record later in the log counts: compaction keeps only
-        that one, and a restart must find the same.
+        If a partition has an offset of the transaction and another one, the record later in the log counts: compaction
+        keeps only that one, and a restart must lead to the same offset.
         """
         for group_id, topics in self._pending.pop(producer_id, {}).items():
             for topic, partitions in topics.items():
@@ -110,7 +110,7 @@ class OffsetStore:
                         self.put(group_id, topic, partition, pending)
 
     def _close(self, group_id: str, at: tuple[str, int], producer_id: int | None = None) -> None:
-        """Remove the pending commits there, or only this producer's."""
+        """Remove the pending offsets of a partition, of all producers or only of this one."""
         partitions = self._open.get(group_id)
         if partitions is None or at not in partitions:
             return

@@ -1,9 +1,9 @@
 """Server-side assignors of share groups, as plain functions.
 
 `simple` is the assignor of that name in Apache Kafka 4.3.1: balanced and sticky, and a partition is shared by several
-members only when members outnumber partitions. It is not rack aware. Where Kafka follows the order of its hash maps, we
-follow member ids and topic ids, so that equal input gives equal output; among equally balanced results we choose the
-one that moves less.
+members only when members outnumber partitions. It is not rack aware. Kafka follows the order of its hash maps in some
+places; here the order is that of member ids and topic ids, so that equal input gives equal output. Among equally
+balanced results, the one that moves fewest partitions is chosen.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _TopicPartition = tuple[bytes, int]
 
 @dataclass(frozen=True, slots=True)
 class AssignorMember:
-    """A member as an assignor sees it: the existing topics it subscribes to, and the target it has now."""
+    """A member as an assignor sees it: the existing topics that it subscribes to, and its present target."""
 
     topic_ids: frozenset[bytes]
     assigned: Assignment = field(default_factory=dict)
 
 
 def simple(members: Mapping[str, AssignorMember], assignable: Mapping[bytes, Collection[int]]) -> dict[str, Assignment]:
-    """Return a target for every member, from `assignable` (topic id to the partitions that may be handed out).
+    """Return a target for every member. `assignable`: the partitions that may be assigned, by topic id.
 
-    If all members subscribe to the same topics, all partitions are dealt out in one go: with no more members than
-    partitions each has one member and loads differ by at most one. Otherwise every topic is dealt out by itself, to
-    those who had fewest partitions so far.
+    If all members subscribe to the same topics, all partitions are dealt together: with no more members than partitions
+    each partition has one member, and loads differ by at most one. Otherwise every topic is dealt by itself, to the
+    members that have fewest partitions so far.
     """
     dealt: dict[str, set[_TopicPartition]] = {member_id: set() for member_id in members}
     subscriptions = {member.topic_ids for member in members.values()}
@@ -59,7 +59,7 @@ def _as_assignment(partitions: Iterable[_TopicPartition]) -> Assignment:
 def _deal(
     members: Mapping[str, AssignorMember], partitions: list[_TopicPartition], dealt: dict[str, set[_TopicPartition]]
 ) -> None:
-    """Add to `dealt` each member's part of `partitions`, none of which was dealt before."""
+    """Deal `partitions`, none of which was dealt before; add each member's part to `dealt`."""
     if not partitions:
         return
     topics: dict[bytes, set[int]] = {}
@@ -83,9 +83,9 @@ def _deal(
 
 
 def _fair_share(order: list[str], partitions: int) -> tuple[int, dict[str, int]]:
-    """Return how many members every partition should have, and how many partitions every member.
+    """Return the number of members for every partition, and the number of partitions for every member.
 
-    The larger shares go to the front of `order`.
+    Members at the front of `order` get the larger numbers.
     """
     members = len(order)
     sharing = -(-members // partitions)
@@ -126,7 +126,9 @@ def _fill(
     shared: dict[_TopicPartition, int],
     sharing: int,
 ) -> None:
-    """Deal what is missing round-robin. A partition that no member with room lacks stays shared by fewer."""
+    """Deal the missing partitions round-robin. A partition has fewer members than planned if all members with room have
+    it.
+    """
     waiting = deque(member_id for member_id in order if len(held[member_id]) < desired[member_id])
     for topic_partition, count in shared.items():
         looked_at = 0

@@ -1,4 +1,4 @@
-"""Deleting share groups, and altering and deleting their offsets: the group coordinator's part (KIP-932).
+"""The group coordinator's part in deleting share groups, and in altering and deleting their offsets (KIP-932).
 
 Each takes two steps around calls to the share coordinator, so that a crash in between leaves a record of the unfinished
 operation, and a repetition completes it. The shell schedules the first step; when it is durable and has no error it
@@ -36,7 +36,7 @@ from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class DeleteGroupPlan:
-    """The share states to delete before the group can go."""
+    """The share states to delete before the group itself is deleted."""
 
     error: ApiError
     delete: tuple[SharePartitionKey, ...] = ()
@@ -49,13 +49,13 @@ class AlterOffsetsPlan:
     error: ApiError
     topics: TopicsById = field(default_factory=dict)
     unknown: frozenset[tuple[str, int]] = frozenset()
-    """Topic name and partition of those that do not exist: UNKNOWN_TOPIC_OR_PARTITION."""
+    """Topic name and partition of those that do not exist. Their error is UNKNOWN_TOPIC_OR_PARTITION."""
     group_id: str = ""
     state_epoch: int = 0
     offsets: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     def initializations(self) -> Iterator[StateInitialization]:
-        """Return the states in the order of `offsets`, each made when it is asked for: there may be many."""
+        """Yield the initialisations in the order of `offsets`, each made when it is needed, since there may be many."""
         return (
             StateInitialization(SharePartitionKey(self.group_id, topic_id, partition), self.state_epoch, offset)
             for topic_id, topic in self.topics.items()
@@ -78,7 +78,7 @@ def not_empty(group_id: str) -> ApiError:
 
 
 def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> Steps[CoordinatorResult[DeleteGroupPlan]]:
-    """Everything the group has share state of is to be deleted. Errors: NON_EMPTY_GROUP."""
+    """Plan the deletion of all share states of the group. Errors: NON_EMPTY_GROUP."""
     if group.members:
         return CoordinatorResult(DeleteGroupPlan(not_empty(group.group_id)))
     partitions = group.state_partitions
@@ -95,9 +95,9 @@ def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> Steps[Coor
 
 
 def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResult[ApiError]:
-    """Delete the group if its share states were deleted; `error` is the first of theirs.
+    """Delete the group if its share states were deleted; `error` is the first error of their deletion, or NONE.
 
-    Errors: that one, NON_EMPTY_GROUP.
+    Errors: `error`, NON_EMPTY_GROUP.
     """
     if error is not ErrorCode.NONE:
         return CoordinatorResult(ApiError(error, f"Share state of group {group.group_id} could not be deleted."))
@@ -116,9 +116,10 @@ def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResul
 def begin_alter_offsets(
     group: ShareGroup, offsets: Mapping[str, Mapping[int, int]], metadata: MetadataImage
 ) -> Steps[CoordinatorResult[AlterOffsetsPlan]]:
-    """Begin to set start offsets, by topic name and partition. Existing states will be wiped. Errors: NON_EMPTY_GROUP.
+    """Plan new start offsets, given by topic name and partition. Existing states will be wiped. Errors:
+    NON_EMPTY_GROUP.
 
-    The group's epoch stays: it rose when its last member left, so leaders from before are fenced.
+    The group epoch stays: it was raised when the last member left, so earlier leaders are fenced.
     """
     if group.members:
         return CoordinatorResult(AlterOffsetsPlan(not_empty(group.group_id)))
@@ -150,8 +151,8 @@ def begin_alter_offsets(
 def finish_alter_offsets(
     group: ShareGroup, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
 ) -> Steps[CoordinatorResult[None]]:
-    """All but the `failed` have state now. Partitions without state before stay as initialising; the others still have
-    theirs, or the new one if only the answer was lost.
+    """Record that all states but the `failed` ones exist. Failed partitions that had no state before remain
+    initialising; the others have their old state, or the new one if only the answer was lost.
     """
     partitions = group.state_partitions
     if partitions is None:
@@ -181,7 +182,9 @@ def finish_alter_offsets(
 def begin_delete_offsets(
     group: ShareGroup, topic_names: Iterable[str], metadata: MetadataImage
 ) -> Steps[CoordinatorResult[DeleteOffsetsPlan]]:
-    """Whole topics are to be forgotten. Errors: NON_EMPTY_GROUP; of a topic: UNKNOWN_TOPIC_OR_PARTITION."""
+    """Plan the deletion of all share states of these topics. Errors: NON_EMPTY_GROUP; of a topic:
+    UNKNOWN_TOPIC_OR_PARTITION.
+    """
     if group.members:
         return CoordinatorResult(DeleteOffsetsPlan(not_empty(group.group_id)))
     delete: dict[str, tuple[SharePartitionKey, ...]] = {}
@@ -221,7 +224,9 @@ def begin_delete_offsets(
 
 
 def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes]) -> Steps[CoordinatorResult[None]]:
-    """Forget the removed states of these topics; the others stay as deleting, so that a repetition retries them."""
+    """Record that the states of these topics are deleted. Other topics remain deleting, so that a repeated request
+    tries again.
+    """
     partitions = group.state_partitions
     if partitions is None or partitions.deleting.keys().isdisjoint(deleted_topic_ids):
         return CoordinatorResult(None)
@@ -231,7 +236,7 @@ def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes
 
 
 def topics_deleted(group: ShareGroup, topics: Collection[bytes]) -> Steps[tuple[CoordinatorRecord, ...]]:
-    """Return the record, if any, that forgets the states of deleted topics, by id."""
+    """Return the record, if one is needed, that removes the states of topics with these ids."""
     before = group.state_partitions
     if before is None or (left := before.without_topics(topics)).size == before.size:
         return ()
@@ -240,7 +245,9 @@ def topics_deleted(group: ShareGroup, topics: Collection[bytes]) -> Steps[tuple[
 
 
 def _covers(partitions: StatePartitions, topic_id: bytes, metadata: MetadataImage) -> bool:
-    """Return True if every partition of the topic has state, or will have it: then nothing is left to delete."""
+    """Return True if every partition of the topic has state, or will have it, so that no other state needs to be
+    deleted.
+    """
     topic = metadata.topic_by_id(topic_id)
     known = [
         each[topic_id].partitions for each in (partitions.initializing, partitions.initialized) if topic_id in each
@@ -253,7 +260,7 @@ def _existing(topics: TopicsById, metadata: MetadataImage) -> TopicsById:
 
 
 def _whole_topics(topic_ids: Iterable[bytes], metadata: MetadataImage) -> TopicsById:
-    """All partitions of those topics that exist."""
+    """Return all partitions of those topics that exist."""
     images = {topic_id: metadata.topic_by_id(topic_id) for topic_id in topic_ids}
     return {
         topic_id: TopicPartitions(image.name, frozenset(range(image.partitions)))

@@ -1,4 +1,4 @@
-"""Share groups as administration sees them: ShareGroupDescribe."""
+"""ShareGroupDescribe: a share group as administrators see it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ASSIGNOR_NAME: Final = "simple"
 
 
 def share_group_entry(group: ShareGroup, metadata: MetadataImage) -> DescribedGroup:
-    """Return state, epochs and members with their partitions; deleted topics are left out."""
+    """Return the group's state, epochs, and members with their partitions, without deleted topics."""
     return DescribedGroup(
         error_code=ErrorCode.NONE,
         group_id=group.group_id,
@@ -27,7 +27,7 @@ def share_group_entry(group: ShareGroup, metadata: MetadataImage) -> DescribedGr
 
 
 def share_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
-    """Return the row of a group that cannot be described."""
+    """Return the entry of a group that cannot be described."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 
 

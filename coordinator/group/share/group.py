@@ -1,7 +1,7 @@
 """The coordinator's state of one share group (KIP-932, data model of the group coordinator).
 
 `ShareGroup` mirrors the group's records one to one and changes only by its `replay_*` methods, in the order of the log.
-`Activity` is what no record has: losing it costs a recomputation, never a state.
+`Activity` is not in any record: if it is lost, it is computed again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shareq.coordinator.shard import InconsistentRecords, Steps, at_once
 
 @dataclass(frozen=True, slots=True)
 class ShareMember:
-    """A member as its metadata record has it. `subscribed_topic_names` ascends without duplicates."""
+    """A member as its metadata record has it. `subscribed_topic_names` is ascending, without duplicates."""
 
     member_id: str
     rack_id: str | None = None
@@ -28,7 +28,9 @@ class ShareMember:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """The current assignment of a member: its epoch, the one before, and the partitions that answers assigned to it."""
+    """The current assignment of a member: its epoch, the epoch before, and the partitions that answers have assigned to
+    it.
+    """
 
     member_epoch: int = 0
     previous_member_epoch: int = -1
@@ -38,11 +40,11 @@ class CurrentAssignment:
 T = TypeVar("T")
 
 MANY_TOPICS: Final = 1_000
-"""Topics that are gone through at once: a millisecond or two."""
+"""The number of topics that are handled without a pause: a millisecond or two."""
 
 
 class TopicPartitions(NamedTuple):  # a tuple: each replay makes one for every topic of the group
-    """Partitions of one topic."""
+    """Partitions of one topic, with its name."""
 
     topic_name: str
     partitions: frozenset[int]
@@ -53,10 +55,10 @@ TopicsById = Mapping[bytes, TopicPartitions]
 
 @dataclass(frozen=True, slots=True)
 class StatePartitions:
-    """The partitions whose share state exists, is coming or is going, by topic id.
+    """The partitions whose share state exists, is being initialised, or is being deleted, by topic id.
 
-    `initializing`: asked of the share coordinator, not confirmed. `initialized`: state exists. `deleting`: topic id to
-    name, state is being removed.
+    `initializing`: requested from the share coordinator, not confirmed yet. `initialized`: the state exists.
+    `deleting`: topic id to name; the states are being deleted.
     """
 
     initializing: TopicsById = field(default_factory=dict)
@@ -69,16 +71,18 @@ class StatePartitions:
         return len(self.initializing) + len(self.initialized) + len(self.deleting)
 
     def with_initializing(self, topics: TopicsById) -> StatePartitions:
-        """Return the partitions with `topics` as being initialized, and no longer to be deleted."""
+        """Return the partitions with `topics` as being initialised, and no longer as being deleted."""
         deleting = {topic_id: name for topic_id, name in self.deleting.items() if topic_id not in topics}
         return replace(self, initializing=united(self.initializing, topics), deleting=deleting)
 
     def with_initialized(self, topics: TopicsById) -> StatePartitions:
-        """Return the partitions with those of `topics` that are being initialised confirmed; ignore the others."""
+        """Return the partitions with those of `topics` as initialised that were being initialised; others are
+        ignored.
+        """
         return at_once(self.confirmed(topics))
 
     def confirmed(self, topics: TopicsById) -> Steps[StatePartitions]:
-        """Return the same with pauses, where the topics are many."""
+        """Return what `with_initialized` does, with pauses if there are many topics."""
         confirmed = intersection(self.initializing, topics)
         yield from pauses(self.size)
         initializing = without(self.initializing, topics)
@@ -86,25 +90,25 @@ class StatePartitions:
         return replace(self, initializing=initializing, initialized=united(self.initialized, confirmed))
 
     def topics(self) -> dict[bytes, str]:
-        """Every topic that is named, id to name."""
+        """Return the names of all topics, by id."""
         present = {**self.initializing, **self.initialized}
         return {**self.deleting, **{topic_id: topic.topic_name for topic_id, topic in present.items()}}
 
     def without_topics(self, topic_ids: Collection[bytes]) -> StatePartitions:
-        """`topic_ids` exist no longer."""
+        """Return the partitions without the topics that have these ids."""
         return StatePartitions(
             _left(self.initializing, topic_ids), _left(self.initialized, topic_ids), _left(self.deleting, topic_ids)
         )
 
 
 def pauses(topics: int) -> Iterator[None]:
-    """Pause to let others have their turn, if so many topics have been handled."""
+    """Pause once if more than MANY_TOPICS topics were handled, so that others have their turn."""
     if topics > MANY_TOPICS:
         yield
 
 
 def united(one: TopicsById, other: TopicsById) -> TopicsById:
-    """All partitions of both. The names of `other` count."""
+    """Return the partitions that are in either. For a topic in both, `other` gives the name."""
     result = dict(one)
     for topic_id, topic in other.items():
         known = one.get(topic_id)
@@ -116,7 +120,7 @@ def united(one: TopicsById, other: TopicsById) -> TopicsById:
 
 
 def intersection(one: TopicsById, other: TopicsById) -> TopicsById:
-    """Return the partitions that are in both; no topic without partitions. The names of `one` count."""
+    """Return the partitions that are in both, without topics that have none left. `one` gives the names."""
     common: dict[bytes, TopicPartitions] = {}
     for topic_id, topic in one.items():
         if topic_id in other and (partitions := topic.partitions & other[topic_id].partitions):
@@ -126,7 +130,7 @@ def intersection(one: TopicsById, other: TopicsById) -> TopicsById:
 
 
 def without(one: TopicsById, other: TopicsById) -> TopicsById:
-    """Return the partitions of `one` that are not in `other`; no topic without partitions."""
+    """Return the partitions of `one` that are not in `other`, without topics that have none left."""
     left: dict[bytes, TopicPartitions] = {}
     for topic_id, topic in one.items():
         partitions = topic.partitions - other[topic_id].partitions if topic_id in other else topic.partitions
@@ -137,7 +141,7 @@ def without(one: TopicsById, other: TopicsById) -> TopicsById:
 
 
 def _left(topics: Mapping[bytes, T], gone: Collection[bytes]) -> Mapping[bytes, T]:
-    """Return the rest without deleted topics: itself if it has none of them."""
+    """Return the topics that are not deleted: the same mapping if it has no deleted one."""
     named = topics.keys() & gone
     if not named:
         return topics
@@ -148,7 +152,7 @@ def _left(topics: Mapping[bytes, T], gone: Collection[bytes]) -> Mapping[bytes, 
 
 
 def _within(topics: TopicsById, partitions_of: Callable[[bytes], int | None]) -> TopicsById:
-    """Return the partitions that can exist; no topic without partitions."""
+    """Return the partitions that can exist, without topics that have none left."""
     result: dict[bytes, TopicPartitions] = {}
     for topic_id, topic in topics.items():
         count = partitions_of(topic_id)
@@ -161,12 +165,12 @@ def _within(topics: TopicsById, partitions_of: Callable[[bytes], int | None]) ->
 
 @dataclass(slots=True)
 class Activity:
-    """The activity in a group that no record has. Set by the operations themselves.
+    """Values about a group that are in no record. Operations set them directly.
 
     `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `initializing_since_ms`:
-    when partitions were last asked to be initialised (monotonic; None: not since the log was loaded).
-    `initializations`: heartbeats between their two phases that have partitions to initialise. `settled_at`: the group's
-    revision at which a heartbeat found nothing to do for the group.
+    when the last request to initialise partitions was made (monotonic; None: not since the log was loaded).
+    `initializations`: the number of heartbeats between their two phases that have partitions to initialise.
+    `settled_at`: the group's revision at which a heartbeat found nothing to do for the group.
     """
 
     metadata_stale: bool = True
@@ -175,12 +179,12 @@ class Activity:
     settled_at: int | None = None
 
     def copy(self) -> Activity:
-        """Return the same, for an attempt that may fail."""
+        """Return a copy, for an attempt that may fail."""
         return Activity(self.metadata_stale, self.initializing_since_ms, self.initializations, self.settled_at)
 
 
 class ShareGroup:
-    """One share group. Owned by its coordinator's shard, which alone changes it."""
+    """One share group. Its coordinator's shard owns it; nothing else changes it."""
 
     __slots__ = (
         "_pending_cache",
@@ -219,7 +223,7 @@ class ShareGroup:
 
     @property
     def state_name(self) -> str:
-        """Empty without members, else Stable: share groups know no other state."""
+        """Empty without members, otherwise Stable. Share groups have no other state here."""
         return "Stable" if self.members else "Empty"
 
     @property
@@ -234,17 +238,18 @@ class ShareGroup:
 
     @property
     def initializing(self) -> TopicsById:
-        """The partitions whose share state is coming."""
+        """The partitions whose share state is being initialised."""
         return {} if self.state_partitions is None else self.state_partitions.initializing
 
     def current_of(self, member_id: str) -> CurrentAssignment:
-        """Return the member's epochs and partitions; epoch 0 and nothing before its first assignment."""
+        """Return the member's current assignment; before its first one, epoch 0 without partitions."""
         return self.current.get(member_id) or CurrentAssignment()
 
     def assignment_pending(self, existing: Mapping[str, bytes]) -> bool:
-        """Return True if a subscribed topic has initialised partitions that no target holds, or the other way round.
+        """Return True if subscribed topics have initialised partitions that no target has, or targets have partitions
+        that are not among these.
 
-        `existing`: name to id of the subscribed topics that exist.
+        `existing`: the ids of existing subscribed topics, by name.
         """
         if not self.initialized:
             return False
@@ -259,13 +264,13 @@ class ShareGroup:
         return topic is not None and self._targeted.get(topic_id, {}).keys() != topic.partitions
 
     def is_disposable(self) -> bool:
-        """Return True if nothing is left of the group, so that its tombstone may be its last record."""
+        """Return True if only the group's own record is left, so that the group may be removed."""
         return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
 
     # -- replay: one method per record type
 
     def replay_member(self, member_id: str, member: ShareMember | None) -> None:
-        """Replay ShareGroupMemberMetadata. Its tombstone follows those of the member's assignments."""
+        """Replay a ShareGroupMemberMetadata. Its tombstone has to follow those of the member's assignments."""
         known = self.members.get(member_id)
         if member is None and known is not None and (member_id in self.current or member_id in self.targets):
             raise InconsistentRecords(f"share group {self.group_id}: member {member_id} left, its assignment did not")
@@ -282,17 +287,17 @@ class ShareGroup:
         self._revision += 1
 
     def replay_epoch(self, group_epoch: int, metadata_hash: int) -> None:
-        """ShareGroupMetadata."""
+        """Replay a ShareGroupMetadata."""
         self.group_epoch = group_epoch
         self.metadata_hash = metadata_hash
 
     def replay_assignment_epoch(self, assignment_epoch: int, timestamp_ms: int) -> None:
-        """ShareGroupTargetAssignmentMetadata; NO_EPOCH for its tombstone."""
+        """Replay a ShareGroupTargetAssignmentMetadata; NO_EPOCH stands for its tombstone."""
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp_ms = timestamp_ms
 
     def replay_target(self, member_id: str, target: Assignment | None) -> None:
-        """ShareGroupTargetAssignmentMember."""
+        """Replay a ShareGroupTargetAssignmentMember."""
         for topic_id, partitions in self.targets.get(member_id, NOTHING).items():
             counts = self._targeted[topic_id]
             for partition in partitions:
@@ -312,18 +317,18 @@ class ShareGroup:
         self._revision += 1
 
     def replay_current(self, member_id: str, current: CurrentAssignment | None) -> None:
-        """ShareGroupCurrentMemberAssignment."""
+        """Replay a ShareGroupCurrentMemberAssignment."""
         if current is None:
             self.current.pop(member_id, None)
         else:
             self.current[member_id] = current
 
     def settle(self, partitions_of: Callable[[bytes], int | None]) -> None:
-        """Repair the gaps that unreadable records of the log leave; without gaps, change nothing.
+        """Repair the gaps that unreadable records leave; without gaps, change nothing.
 
-        Assignments without their members are removed. If an epoch is behind one derived from it, the members get a new
-        target. Partitions that a topic never had are ignored; `partitions_of` returns the number of partitions by topic
-        id, None for a missing topic.
+        Assignments of missing members are removed. If an epoch is lower than one derived from it, the members get a new
+        target. Partitions that a topic does not have are removed; `partitions_of` returns the number of partitions by
+        topic id, None for a topic that is not known.
         """
         known = self.state_partitions
         if known is not None:
@@ -340,6 +345,6 @@ class ShareGroup:
         self.group_epoch = settled_epoch(self.group_epoch, self.assignment_epoch, epochs)
 
     def replay_state_partitions(self, state_partitions: StatePartitions | None) -> None:
-        """ShareGroupStatePartitionMetadata."""
+        """Replay a ShareGroupStatePartitionMetadata."""
         self.state_partitions = state_partitions
         self._revision += 1

@@ -31,8 +31,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ShareGroupLimits:
-    """`group.share.max.size`, `group.share.max.groups` (None: no limit), `group.share.initialize.retry.interval.ms`,
-    `shareq.share.disconnect.grace.ms` (negative: a lost connection changes nothing).
+    """The settings `group.share.max.size`, `group.share.max.groups` (None: no limit),
+    `group.share.initialize.retry.interval.ms` and `shareq.share.disconnect.grace.ms` (negative: a lost connection has
+    no effect).
     """
 
     max_size: int = 200
@@ -42,11 +43,11 @@ class ShareGroupLimits:
 
 
 class ShareGroups:
-    """The share groups among `groups`. Operations decide; `groups` changes by replay alone, see `records`.
+    """The share groups among `groups`. Operations only decide; `groups` changes by replay alone, see `records`.
 
-    `wall_ms` gives the time of day. `may_make` returns True if a limit of the broker's share groups allows a new one of
-    that id; without it, those of this shard are counted. `believes_absence`: partitions beyond those that `metadata`
-    has do not exist.
+    `wall_ms` returns the time of day. `may_make` returns True if the limit on the broker's share groups allows a new
+    group with that id; without it, the groups of this shard are counted. `believes_absence`: partitions that `metadata`
+    lacks do not exist.
     """
 
     def __init__(
@@ -77,13 +78,13 @@ class ShareGroups:
     def begin_heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: Client, now_ms: int, connection_id: int | None = None
     ) -> CoordinatorResult[HeartbeatPlan]:
-        """First phase of a ShareGroupHeartbeat. What the caller has to do with the plan, once its records are durable:
+        """Begin a ShareGroupHeartbeat. When the plan's records are durable, the caller has to do one of these:
 
         * `plan.response` is set: send it.
         * `plan.initialize` is not empty: have the share coordinator initialise each; when all are durable, or one has
-          failed, schedule `finish_heartbeat(plan, all_succeeded, now)` and send its response. Always call it, also
-          when the connection is gone: heartbeats of the group may be waiting for it. Where the outcome takes longer
-          than a heartbeat may, call it with None, and `finish_initialization` later.
+          failed, schedule `finish_heartbeat(plan, all_succeeded, now)` and send its response. Always call it, also when
+          the connection is gone: heartbeats of the group may be waiting for it. If the outcome takes longer than a
+          heartbeat may, call it with None, and `finish_initialization` later.
         * `plan.waits`: keep the plan until `finish_heartbeat` was scheduled, or failed to append, for every plan of
           this group with something to initialise, then schedule `finish_heartbeat(plan, None, now)`. To do so at once
           is allowed: the member then learns of the partitions by a later heartbeat.
@@ -116,10 +117,10 @@ class ShareGroups:
     def repeat_heartbeat(
         self, group_id: str, member_id: str, member_epoch: int, now_ms: int, connection_id: int
     ) -> ShareGroupSettings | None:
-        """Begin a heartbeat like the member's last one, which was sent over the same connection and named no topics.
+        """Handle a heartbeat like the member's last one, which came over the same connection and named no topics.
 
-        Return the group's settings where the answer has nothing else to say: the epoch is still the member's. None: it
-        has to be decided by `begin_heartbeat`, and nothing has happened.
+        Return the group's settings if the answer is the member's unchanged epoch. None: nothing was done, and
+        `begin_heartbeat` has to handle it.
         """
         group, activity = self._groups.get(group_id), self._activity.get(group_id)
         if activity is None or not isinstance(group, ShareGroup):
@@ -133,8 +134,8 @@ class ShareGroups:
     def finish_heartbeat(
         self, plan: HeartbeatPlan, initialized: bool | None, now_ms: int
     ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-        """Second phase; see `begin_heartbeat`. Errors: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID when gone meanwhile.
-        Raises RecordsTooLarge: the next heartbeat tries again.
+        """Finish a heartbeat; see `begin_heartbeat`. Errors: GROUP_ID_NOT_FOUND or UNKNOWN_MEMBER_ID if group or member
+        was removed meanwhile. Raises RecordsTooLarge: the next heartbeat tries again.
         """
         group = self._groups.get(plan.group_id)
         if not isinstance(group, ShareGroup):
@@ -150,13 +151,13 @@ class ShareGroups:
         return result
 
     def connection_lost(self, connection_id: int, now_ms: int) -> Steps[CoordinatorResult[None]]:
-        """Start the grace of the members whose last heartbeat came over the connection."""
+        """Shorten the sessions of members whose last heartbeat came over the connection to the grace."""
         grace_ms = self.settings.disconnect_grace_ms
         yield from self._sessions.connection_lost(connection_id, grace_ms, self._share_settings.share_group, now_ms)
         return CoordinatorResult(None)
 
     def finish_initialization(self, plan: HeartbeatPlan, initialized: bool) -> CoordinatorResult[None]:
-        """Take the late outcome of `plan.initialize`, after `finish_heartbeat(plan, None, now)`."""
+        """Record the late outcome of `plan.initialize`, after `finish_heartbeat(plan, None, now)`."""
         group = self._groups.get(plan.group_id)
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(None)
@@ -166,19 +167,21 @@ class ShareGroups:
     # -- reading
 
     def group(self, group_id: str) -> ShareGroup | None:
-        """Return a share group's replayed state, for reading only."""
+        """Return a share group's replayed state, for reading only; None if there is none with this id."""
         group = self._groups.get(group_id)
         return group if isinstance(group, ShareGroup) else None
 
     def all(self) -> list[ShareGroup]:
-        """All share groups as they are replayed, for reading only."""
+        """Return all replayed share groups, for reading only."""
         return [group for group in self._groups.values() if isinstance(group, ShareGroup)]
 
     def count(self) -> int:
         return sum(group.kind is GroupKind.SHARE for group in self._groups.values())
 
     def describe(self, group_id: str) -> CoordinatorResult[DescribedGroup]:
-        """One ShareGroupDescribe entry, without authorized operations. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND."""
+        """Return the group's ShareGroupDescribe entry, without authorized operations. Errors: INVALID_GROUP_ID,
+        GROUP_ID_NOT_FOUND.
+        """
         if not group_id:
             return CoordinatorResult(
                 share_group_error_entry(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
@@ -190,9 +193,7 @@ class ShareGroups:
         return CoordinatorResult(share_group_entry(group, self._metadata))
 
     def initialized_partitions(self, group_id: str) -> CoordinatorResult[TopicsById]:
-        """Return the partitions of existing topics that the group has share state of; none if there
-        is no such group.
-        """
+        """Return the partitions of existing topics with share state of the group; none if the group does not exist."""
         group = self.group(group_id)
         topics = {} if group is None else group.initialized
         return CoordinatorResult({t: topics[t] for t in topics if self._metadata.topic_by_id(t) is not None})
@@ -200,14 +201,16 @@ class ShareGroups:
     # -- administration; see `administration` for the two steps
 
     def begin_delete_group(self, group_id: str) -> Steps[CoordinatorResult[DeleteGroupPlan]]:
-        """Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
+        """Begin to delete a group; see `change_plans`. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(DeleteGroupPlan(self._no_share_group(group_id)))
         return (yield from self._written(change_plans.begin_delete_group(group, self._metadata)))
 
     def finish_delete_group(self, group_id: str, error: ErrorCode) -> CoordinatorResult[ApiError]:
-        """`error`: the first that deleting the plan's share states gave. Errors: it, and those of the first step."""
+        """Finish the deletion of a group. `error`: the first error of deleting the plan's share states, or NONE.
+        Errors: `error`, and those of the first step.
+        """
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(self._no_share_group(group_id))
@@ -219,9 +222,9 @@ class ShareGroups:
     def begin_alter_offsets(
         self, group_id: str, offsets: Mapping[str, Mapping[int, int]], now_ms: int
     ) -> Steps[CoordinatorResult[AlterOffsetsPlan]]:
-        """Begin to set start offsets; create the group if need be.
+        """Begin to set start offsets; a missing group is created.
 
-        Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (other kind), NON_EMPTY_GROUP, GROUP_MAX_SIZE_REACHED.
+        Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (of another kind), NON_EMPTY_GROUP, GROUP_MAX_SIZE_REACHED.
         """
         if not group_id:
             return CoordinatorResult(AlterOffsetsPlan(_EMPTY_GROUP_ID))
@@ -239,7 +242,9 @@ class ShareGroups:
     def finish_alter_offsets(
         self, group_id: str, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
     ) -> Steps[CoordinatorResult[None]]:
-        """`failed`: the share partitions of the plan that could not be initialised."""
+        """Finish the setting of start offsets. `failed`: the share partitions of the plan that could not be
+        initialised.
+        """
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(None)
@@ -248,7 +253,9 @@ class ShareGroups:
     def begin_delete_offsets(
         self, group_id: str, topic_names: Collection[str]
     ) -> Steps[CoordinatorResult[DeleteOffsetsPlan]]:
-        """Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
+        """Begin to delete offsets; see `change_plans`. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND,
+        NON_EMPTY_GROUP.
+        """
         if not group_id:
             return CoordinatorResult(DeleteOffsetsPlan(_EMPTY_GROUP_ID))
         group = self.group(group_id)
@@ -259,22 +266,24 @@ class ShareGroups:
     def finish_delete_offsets(
         self, group_id: str, deleted_topic_ids: Collection[bytes]
     ) -> Steps[CoordinatorResult[None]]:
-        """`deleted_topic_ids`: the topics of the plan whose share states are all deleted."""
+        """Finish the deletion of offsets. `deleted_topic_ids`: those topics of the plan whose share states are all
+        deleted.
+        """
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(None)
         return (yield from self._written(change_plans.finish_delete_offsets(group, deleted_topic_ids)))
 
     def _written(self, steps: Steps[CoordinatorResult[T]]) -> Steps[CoordinatorResult[T]]:
-        """Take the steps of a decision, and write its records: the states of many topics with pauses."""
+        """Run the steps of a decision, then encode its records, with pauses if they have many topics."""
         result = yield from steps
         return result._replace(encoded=(yield from self._room.written(result.records)))
 
     # -- news of topics
 
     def topics_to_look_at(self, group_id: str, asked: Collection[str]) -> Collection[str]:
-        """Return the topics, by name, whose existence decides the group's next heartbeat: the requested ones, and the
-        group's subscriptions unless a heartbeat has looked at them.
+        """Return the names of topics whose existence the group's next heartbeat depends on: the requested ones, and the
+        group's subscriptions unless a heartbeat has checked them already.
         """
         group, activity = self.group(group_id), self._activity.get(group_id)
         if group is None or (activity is not None and not activity.metadata_stale):
@@ -282,14 +291,16 @@ class ShareGroups:
         return [*group.subscribers, *asked]
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
-        """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
+        """Note that topics were created, have grown, or are about to be deleted: the next heartbeat of a group that
+        reads them checks again.
+        """
         names = frozenset(topic_names)
         for group in self._groups.values():
             if isinstance(group, ShareGroup) and not names.isdisjoint(group.subscribers):
                 self._activity.setdefault(group.group_id, Activity()).metadata_stale = True
 
     def topics_with_state(self) -> dict[bytes, str]:
-        """Return the topics, id to name, of which any group has share state, or is about to have or to delete some."""
+        """Return the topics, id to name, of which a group has share state, or is initialising or deleting it."""
         return {
             topic_id: name
             for group in self._groups.values()
@@ -298,14 +309,14 @@ class ShareGroups:
         }
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> Steps[tuple[CoordinatorRecord, ...]]:
-        """Topics, id to name, exist no longer: no group has state of them."""
+        """Return the records that remove the share state of deleted topics, given as id to name, from all groups."""
         records: list[CoordinatorRecord] = []
         for group in self.all():
             records += yield from change_plans.topics_deleted(group, topics)
         return tuple(records)
 
     def states_lost(self) -> CoordinatorResult[None]:
-        """Drop all share state of all groups: it is lost, and groups start over with their next heartbeats."""
+        """Forget all share state of all groups, because it is lost: their next heartbeats initialise it again."""
         gone = [
             group.group_id
             for group in self._groups.values()
@@ -317,7 +328,7 @@ class ShareGroups:
     # -- time
 
     def on_loaded(self, now_ms: int) -> Steps[None]:
-        """Members are as they were; each has a whole session to be heard of."""
+        """Start the session timers after a load. Each member has a full session to send a heartbeat."""
         for group in self.all():
             yield
             group.settle(self._partitions_of)
@@ -333,7 +344,9 @@ class ShareGroups:
         return self._sessions.next_ms()
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Remove silent members from their groups; as many as one append has room for, the others are due at once."""
+        """Remove silent members from their groups, as many as one append has room for. For the others, the next call is
+        due at once.
+        """
         records: list[CoordinatorRecord] = []
         for group_id, member_ids in self._sessions.take_silent(now_ms, self._room.room_bytes()).items():
             lost = self._sessions.take_lost(group_id, member_ids)
@@ -347,7 +360,7 @@ class ShareGroups:
     # -- deciding
 
     def _joinable(self, request: ShareGroupHeartbeatRequest) -> ShareGroup | ShareGroupHeartbeatResponse:
-        """Return the group of a heartbeat, a new one for a member that joins; or the refusal."""
+        """Return the group of a heartbeat, a new one if a member joins a missing group, or an answer with an error."""
         group = self._groups.get(request.group_id)
         if isinstance(group, ShareGroup):
             return group
@@ -357,7 +370,7 @@ class ShareGroups:
         return ShareGroup(request.group_id) if full is None else refusal(full.code, full.message or "")
 
     def _no_more_groups(self, group_id: str) -> ApiError | None:
-        """Return why the group may not be made, or None: only the limit can forbid it."""
+        """Return the error if the limit on share groups forbids a new one, else None."""
         limit = self.settings.max_groups
         if limit is None or self._may_make(limit, group_id):
             return None

@@ -1,8 +1,9 @@
-"""ShareGroupHeartbeat: what a member's heartbeat changes and answers (KIP-932, as Apache Kafka 4.3.1, but quicker).
+"""ShareGroupHeartbeat: the changes and the answer of a member's heartbeat (KIP-932, as Apache Kafka 4.3.1, but
+quicker).
 
-In 4.3.1 the first heartbeat answers an empty assignment, since partitions are assigned only after their share state was
-initialised, and by a later heartbeat. Here the share coordinator is in the same process, so a heartbeat that finds
-partitions to initialise has two phases, and the answer of the second holds them:
+In 4.3.1 the first heartbeat is answered with an empty assignment, since partitions are assigned only after their share
+state was initialised, by a later heartbeat. Here the share coordinator is in the same process, so a heartbeat that
+finds partitions to initialise has two phases, and its answer assigns them:
 
 1. `begin`: records of the member, of a new group epoch if one is due, and of the partitions as initialising; they are
    durable before any initialisation, so that no share state has a state epoch that the group never had.
@@ -63,7 +64,7 @@ from shareq.protocol.share import JOIN_EPOCH, LEAVE_EPOCH
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatInputs:
-    """The inputs of a heartbeat beside its group. `now_ms` is monotonic, `wall_ms` the time of day."""
+    """The inputs of a heartbeat apart from its group. `now_ms` is monotonic, `wall_ms` the time of day."""
 
     metadata: MetadataImage
     settings: ShareGroupSettings
@@ -77,10 +78,10 @@ _NO_TOPICS: Final[TopicsById] = MappingProxyType({})
 
 
 class HeartbeatPlan(NamedTuple):
-    """The outcome of a heartbeat's first phase: exactly one of three.
+    """The outcome of a heartbeat's first phase: an answer, or a second phase.
 
-    `response` set: that is the answer. Otherwise the second phase is due: after `initialize` was carried out, or, if it
-    is empty (`waits`), after the second phase of the group's heartbeats whose `initialize` is not.
+    `response` set: that is the answer. Otherwise the second phase follows: after `initialize` was carried out, or, if
+    that is empty (`waits`), after the second phases of those heartbeats of the group whose `initialize` is not empty.
     """
 
     group_id: str
@@ -95,17 +96,17 @@ class HeartbeatPlan(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """True if only others of the group initialise partitions: their outcome belongs in this answer."""
+        """True if the answer has to wait for partitions that other heartbeats of the group initialise."""
         return self.response is None and not self.initialize
 
 
 def refusal(error: ErrorCode, message: str) -> ShareGroupHeartbeatResponse:
-    """Return an answer that only says why not."""
+    """Return an answer with an error only."""
     return ShareGroupHeartbeatResponse(error_code=error, error_message=message)
 
 
 def request_error(request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:
-    """INVALID_REQUEST for requests that no group could accept."""
+    """Return INVALID_REQUEST for requests that every group refuses, else None."""
     if not request.group_id.strip():
         return refusal(ErrorCode.INVALID_REQUEST, "The group id is empty.")
     if not request.member_id.strip():
@@ -122,7 +123,9 @@ def request_error(request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatRes
 
 
 def check_size(request: ShareGroupHeartbeatRequest, room: LogRoom) -> None:
-    """Raise RecordsTooLarge, before any other work, for names too long for a record of the log."""
+    """Check the names in the request, before any other work. Raises RecordsTooLarge if they are too long for a record
+    of the log.
+    """
     if request.subscribed_topic_names and sum(map(len, request.subscribed_topic_names)) > room.most_bytes():
         raise RecordsTooLarge
 
@@ -134,7 +137,7 @@ def begin(
     client: Client,
     inputs: HeartbeatInputs,
 ) -> CoordinatorResult[HeartbeatPlan]:
-    """First phase of a heartbeat that passed `request_error` and does not leave."""
+    """Decide on the first phase of a heartbeat that passed `request_error` and does not leave."""
     refused = _member_error(group, request, inputs.max_group_size)
     if refused is not None:
         return CoordinatorResult(HeartbeatPlan(group.group_id, request.member_id, refused))
@@ -173,8 +176,8 @@ def begin(
 
 
 def is_settled(group: ShareGroup, activity: Activity, member_id: str, member_epoch: int) -> bool:
-    """Return True if a heartbeat of the member at this epoch, over the connection of its last one and without a
-    subscription, would change nothing and be answered without an assignment.
+    """Return True if a heartbeat of the member in this epoch, over the connection of its last one and without a
+    subscription, would change nothing and would be answered without an assignment.
     """
     if activity.settled_at != group.revision or activity.metadata_stale or activity.initializations:
         return False
@@ -185,7 +188,9 @@ def is_settled(group: ShareGroup, activity: Activity, member_id: str, member_epo
 def finish(
     group: ShareGroup, activity: Activity, plan: HeartbeatPlan, initialized: bool | None, inputs: HeartbeatInputs
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-    """Second phase. `initialized`: whether all of `plan.initialize` succeeded; None: unknown, or there was none."""
+    """Decide on the second phase. `initialized`: True if all of `plan.initialize` succeeded; None: the outcome is
+    unknown, or there was nothing to initialise.
+    """
     records: tuple[CoordinatorRecord, ...] = ()
     confirmed: TopicsById = {}
     if plan.initialize:
@@ -204,8 +209,8 @@ def finish(
 
 
 def fence(group: ShareGroup, member_ids: Iterable[str], metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
-    """Return records that take members out of the group, whether they left or were not heard of: one epoch for all of
-    them.
+    """Return the records that remove members from the group, whether they left or were silent. They raise the group
+    epoch once.
     """
     gone = frozenset(member_ids)
     names = {
@@ -223,7 +228,7 @@ def fence(group: ShareGroup, member_ids: Iterable[str], metadata: MetadataImage)
 
 
 class _Draft:
-    """The group as it will be once `records` are replayed, with this member."""
+    """The group as it will be after the replay of `records`, with this member."""
 
     __slots__ = ("_topics", "bumped", "epoch", "group", "inputs", "member", "metadata_hash", "records")
 
@@ -309,7 +314,7 @@ def _updated(known: ShareMember | None, request: ShareGroupHeartbeatRequest, cli
 def _answer(
     draft: _Draft, plan: HeartbeatPlan, initialized: TopicsById, *, exempt: bool = False
 ) -> ShareGroupHeartbeatResponse:
-    """Bring target and member up to date, as far as allowed now, and answer."""
+    """Bring the target and the member's assignment up to date, as far as allowed now; return the answer."""
     group, member_id = draft.group, draft.member.member_id
     target_epoch, target = group.assignment_epoch, group.targets.get(member_id, NOTHING)
     exempt = exempt or plan.member_epoch == JOIN_EPOCH
@@ -334,14 +339,16 @@ def _answer(
 
 
 def _interval_is_over(draft: _Draft) -> bool:
-    """`share.assignment.interval.ms` since the last target. A clock that was set back does not prolong it."""
+    """Return True if `share.assignment.interval.ms` has passed since the last target. A clock that was set back does
+    not prolong it.
+    """
     timestamp = draft.group.assignment_timestamp_ms
     elapsed = draft.inputs.wall_ms - timestamp
     return timestamp == 0 or not 0 <= elapsed < draft.inputs.settings.assignment_interval_ms
 
 
 def _retarget(draft: _Draft, initialized: TopicsById) -> Assignment:
-    """Compute a new target for every member; add records for those that it changed. Return this member's."""
+    """Compute a new target for every member, and add records for changed ones. Return this member's target."""
     group = draft.group
     topic_ids = draft.existing_topic_ids()
     assignable = {t: initialized[t].partitions for t in topic_ids.values() if t in initialized}
@@ -366,7 +373,7 @@ def _reconciled(
 ) -> CurrentAssignment:
     """Return the member's assignment after this heartbeat.
 
-    Partitions move at once: no member has to give them up first.
+    Partitions are assigned at once: no member has to give them up first.
     """
     if target_epoch != before.member_epoch:
         return CurrentAssignment(target_epoch, before.member_epoch, _restricted(target, draft))
@@ -377,7 +384,7 @@ def _reconciled(
 
 
 def _restricted(assignment: Assignment, draft: _Draft) -> Assignment:
-    """Return the part of the assignment with topics that exist and that the member subscribes to."""
+    """Return the assignment without topics that do not exist or that the member does not subscribe to."""
     own = _subscribed_ids(draft.member, draft.existing_topic_ids())
     return {topic_id: partitions for topic_id, partitions in assignment.items() if topic_id in own}
 

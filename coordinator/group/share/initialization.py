@@ -1,8 +1,8 @@
 """The initialisation of share state for partitions of a share group's topics.
 
 Two stages (KIP-932, ShareGroupStatePartitionMetadata): the partitions are recorded as initialising, then the share
-coordinator is asked, then they are recorded as initialised, or asked again. Only initialised partitions are assigned.
-What is initialised is never initialised again by a heartbeat: that would wipe its state.
+coordinator is asked, then they are recorded as initialised, or asked again. Only initialised partitions are assigned. A
+heartbeat never initialises a partition again that is recorded as initialised: that would wipe its state.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from shareq.coordinator.share.keys import SharePartitionKey
 UNRESOLVED_START_OFFSET = -1
 """The leader of the share partition resolves the start offset, by `share.auto.offset.reset`."""
 FIRST_OFFSET = 0
-"""The start of a partition that was added to a topic the group knows: what came before it was noticed is not missed."""
+"""The start offset of a partition that was added to a topic that the group knows, so that its first records are not
+missed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class StateInitialization:
-    """One InitializeShareGroupState to be made. `start_offset` -1: unresolved. `again`: this was recorded before
-    without its outcome, so there may be a state already.
+    """One InitializeShareGroupState to be made. `start_offset` -1: unresolved. `again`: it was recorded before without
+    an outcome, so there may be a state already.
     """
 
     key: SharePartitionKey
@@ -35,7 +37,7 @@ class StateInitialization:
 
 
 def existing_topics(topic_names: Iterable[str], metadata: MetadataImage) -> dict[str, TopicImage]:
-    """Return the existing topics of these names, by name."""
+    """Return those topics of these names that exist, by name."""
     return {name: topic for name in topic_names if (topic := metadata.topic(name)) is not None}
 
 
@@ -44,8 +46,8 @@ def partitions_to_initialize(
 ) -> TopicsById:
     """Return the partitions of `topics` without share state.
 
-    Partitions being initialised are included if the last request is older than the retry interval, and at once if it
-    has failed, or the log was loaded since.
+    Partitions that are being initialised are included if the last request is older than the retry interval or has
+    failed, or if the log was loaded since.
     """
     since = activity.initializing_since_ms
     overdue = since is None or now_ms >= since + retry_interval_ms
@@ -65,10 +67,10 @@ def partitions_to_initialize(
 
 
 def initializations(group: ShareGroup, topics: TopicsById, state_epoch: int) -> tuple[StateInitialization, ...]:
-    """Return the requests to the share coordinator for all partitions of `topics`, ascending.
+    """Return the requests to the share coordinator for all partitions of `topics`, in ascending order.
 
-    A partition that was added to a topic begins at its first record, as in Apache Kafka 4.4.0. There, a new topic whose
-    first initialisation failed begins so, too: here it is still a new topic.
+    A partition that was added to a topic begins at its first record, as in Apache Kafka 4.4.0. There the same holds for
+    a new topic whose first initialisation failed; here such a topic still counts as new.
     """
     noted = intersection(topics, group.initializing)
 
@@ -92,12 +94,12 @@ def initializations(group: ShareGroup, topics: TopicsById, state_epoch: int) -> 
 def initialization_ended(
     group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
 ) -> tuple[TopicsById, tuple[CoordinatorRecord, ...]]:
-    """Return the partitions that have state now, and the record of it.
+    """Return the partitions that have state now, and the record that says so.
 
-    Only partitions still initialising count: the topic, or the group's interest in it, may have ended meanwhile. Failed
-    ones stay recorded as initialising, because some may have got their state all the same: only that record lets it be
-    deleted with the group, and otherwise its epoch would fence the next group of that name. The next heartbeat tries
-    again at once.
+    Only partitions that are still initialising count: the topic, or the group's interest in it, may have ended
+    meanwhile. Failed ones remain recorded as initialising, because some may have got their state: only that record lets
+    the state be deleted with the group, and otherwise its epoch would fence the next group of that name. The next
+    heartbeat tries again at once.
     """
     if not initialized:
         activity.initializing_since_ms = None

@@ -73,7 +73,7 @@ _STABLE: Final = 0  # the only member state of share groups
 
 
 def member_record(group_id: str, member_id: str, member: ShareMember | None) -> CoordinatorRecord:
-    """Build the record of a member's own data; `member` None: it has left."""
+    """Build the record of a member's own data; None: the member has left."""
     key = ShareGroupMemberMetadataKey(group_id, member_id)
     if member is None:
         return CoordinatorRecord(key, None)
@@ -130,12 +130,14 @@ def current_record(group_id: str, member_id: str, current: CurrentAssignment | N
 
 
 def state_partitions_record(group_id: str, partitions: StatePartitions | None) -> CoordinatorRecord:
-    """Build the record of the partitions with share state; None: there are none, and the group is going."""
+    """Build the record of the partitions with share state; None: a tombstone, because the group is about to be
+    removed.
+    """
     return at_once(state_partitions_steps(group_id, partitions))
 
 
 def state_partitions_steps(group_id: str, partitions: StatePartitions | None) -> Steps[CoordinatorRecord]:
-    """Build that record with pauses, where the topics are many."""
+    """Build the record of the partitions with share state, with pauses if there are many topics."""
     key = ShareGroupStatePartitionMetadataKey(group_id)
     if partitions is None:
         return CoordinatorRecord(key, None)
@@ -146,7 +148,7 @@ def state_partitions_steps(group_id: str, partitions: StatePartitions | None) ->
 
 
 def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecord, ...]:
-    """Return the three tombstones of a member, in the order replay asks for."""
+    """Return the three tombstones of a member, in the order that replay needs."""
     return (
         current_record(group_id, member_id, None),
         target_record(group_id, member_id, None),
@@ -204,4 +206,4 @@ SHARE_GROUP_RECORDS: Final = GroupReplay[ShareGroup](
         row(ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue, _replay_state_partitions),
     ),
 )
-"""Types 10 to 15. A group of another kind gives way to none of them."""
+"""Types 10 to 15. A share group replaces no group of another kind."""

@@ -1,6 +1,6 @@
 """Timeouts of silent members of share groups: the end of the session, or a shorter grace.
 
-The session is `group.share.session.timeout.ms` (KIP-932); the grace counts once the connection of a member's last
+The session is `group.share.session.timeout.ms` (KIP-932); the grace replaces it once the connection of a member's last
 heartbeat is lost.
 """
 
@@ -19,12 +19,12 @@ MemberKey = tuple[str, str]
 """Group id and member id."""
 
 TURN_MEMBERS: Final = 2_000
-"""Members of a lost connection between two pauses, 1.5 µs each."""
+"""The members of a lost connection that are handled between two pauses, 1.5 µs each."""
 
 
 class SessionTimeouts:
-    """The deadlines of members, in monotonic milliseconds, for all share groups of a shard, and the connections over
-    which they heartbeat. Nothing of it is written down: after a load every member has a whole session.
+    """The deadlines of members, in monotonic milliseconds, for all share groups of a shard, and the connections of
+    their heartbeats. They are in memory only: after a load every member has a full session.
     """
 
     __slots__ = ("_connection_of", "_deadlines", "_lost", "_members_of")
@@ -43,7 +43,7 @@ class SessionTimeouts:
         now_ms: int,
         connection_id: int | None = None,
     ) -> None:
-        """Start the member's session timeout again after a heartbeat over a connection.
+        """Restart the member's session timeout after a heartbeat over a connection.
 
         `connection_id` is None for a connection whose loss is not reported.
         """
@@ -57,7 +57,7 @@ class SessionTimeouts:
         self._deadlines.set(key, now_ms + settings.session_timeout_ms)
 
     def answered(self, group_id: str, member_id: str, settings: ShareGroupSettings, now_ms: int) -> None:
-        """Start the session timeout over when a heartbeat is answered, unless its connection was lost meanwhile."""
+        """Restart the session timeout when a heartbeat is answered, unless its connection was lost meanwhile."""
         key = (group_id, member_id)
         if key not in self._lost:
             self._deadlines.set(key, now_ms + settings.session_timeout_ms)
@@ -65,8 +65,9 @@ class SessionTimeouts:
     def connection_lost(
         self, connection_id: int, grace_ms: int, settings_of: Callable[[str], ShareGroupSettings], now_ms: int
     ) -> Steps[None]:
-        """Give the members that heartbeated over the connection `grace_ms` for a heartbeat over another one, from now
-        or from the time of their next one: a live client reconnects only then. A negative grace changes nothing.
+        """Give the members that sent heartbeats over the connection `grace_ms` to send one over another connection. The
+        grace begins now, or when their next heartbeat is due if that is later, because a live client reconnects only
+        then. A negative grace changes nothing.
         """
         settings: dict[str, ShareGroupSettings] = {}
         for number, key in enumerate(self._members_of.pop(connection_id, ()), 1):
@@ -87,19 +88,19 @@ class SessionTimeouts:
                 self._deadlines.set(key, graced)
 
     def clear(self, group_id: str, member_id: str) -> None:
-        """Forget a member that has left; harmless when it was never heard of."""
+        """Forget a member that has left; harmless for an unknown member."""
         key = (group_id, member_id)
         self._deadlines.clear(key)
         self._lost.discard(key)
         self._unlink(key)
 
     def next_ms(self) -> int | None:
-        """Return when a member may be due; None without members."""
+        """Return when the next session may end; None without members."""
         return self._deadlines.next_ms()
 
     def take_silent(self, now_ms: int, room_bytes: int) -> dict[str, list[str]]:
-        """Remove the members, by group, whose timeout has passed: at least one if any, and as many as one append of
-        `room_bytes` has room for.
+        """Remove the members whose timeout has passed, and return them by group: at least one if there are any, and as
+        many as one append of `room_bytes` can remove.
         """
         by_group: dict[str, list[str]] = {}
         for key in take_due(self._deadlines, now_ms, room_bytes):
@@ -108,7 +109,7 @@ class SessionTimeouts:
         return by_group
 
     def take_lost(self, group_id: str, member_ids: Sequence[str]) -> set[str]:
-        """Forget why members were removed, and return those whose connection was lost."""
+        """Return those of the removed members whose connection was lost, and forget this about them."""
         lost = {member_id for member_id in member_ids if (group_id, member_id) in self._lost}
         self._lost.difference_update((group_id, member_id) for member_id in lost)
         return lost
@@ -125,6 +126,6 @@ class SessionTimeouts:
 def silent_members_leave(
     group: ShareGroup, member_ids: Sequence[str], metadata: MetadataImage
 ) -> tuple[CoordinatorRecord, ...]:
-    """Return the records that remove from the group those of `member_ids` that are still in it."""
+    """Return the records that remove those of `member_ids` from the group that are still in it."""
     gone = [member_id for member_id in member_ids if member_id in group.members]
     return tuple(heartbeat.fence(group, gone, metadata)) if gone else ()

@@ -1,1 +1,1 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup to classic groups, one file each."""
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup for classic groups, one file for each."""

@@ -1,4 +1,4 @@
-"""Heartbeat: a member lives, and hears of a rebalance."""
+"""Heartbeat: a member shows that it is alive, and learns of a rebalance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from shareq.protocol.generated.heartbeat import HeartbeatRequest
 
 
 def heartbeat(group: ClassicGroup, request: HeartbeatRequest, turn: Turn) -> ErrorCode:
-    """Prolong the member's session. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
-    REBALANCE_IN_PROGRESS (it has to join again; its session is prolonged all the same).
+    """Prolong the member's session. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION. On
+    REBALANCE_IN_PROGRESS the member has to join again; its session is prolonged then, too.
     """
     error = member_error(group, request.member_id, request.group_instance_id)
     if error is not ErrorCode.NONE:

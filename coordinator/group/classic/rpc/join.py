@@ -1,8 +1,8 @@
 """JoinGroup: whether a client may join, under which id, and whether a rebalance follows.
 
 A client without a member id gets one and has to repeat its request (MEMBER_ID_REQUIRED, from version 4, KIP-394), so
-that a JoinGroup whose answer got lost leaves no member behind. A static member (KIP-345) that joins without its id
-replaces itself: the old id is fenced, and a Stable group stays as it is if the protocol does.
+that no member stays behind if an answer to JoinGroup is lost. A static member (KIP-345) that joins without its id
+replaces itself: the old id is fenced, and a Stable group does not rebalance unless the selected protocol changes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ MEMBER_ID_FROM_VERSION: Final = 4
 SKIP_ASSIGNMENT_FROM_VERSION: Final = 9
 
 LONGEST_NAME: Final = 8_000
-"""Characters that a new member id has of its instance id or client id, of 32,767 bytes that a string may have."""
+"""The most characters of the instance id or client id in a new member id; a string may have 32,767 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """One JoinGroup as the coordinator takes it.
+    """One JoinGroup with its context.
 
-    `new_id` is the id for a member without one, behind its instance id or client id; no other member ever gets it.
+    `new_id` is unique; a member without an id gets its instance id or client id, followed by `new_id`.
     """
 
     request: JoinGroupRequest
@@ -66,12 +66,16 @@ class Joining:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """Version 0 has only one timeout. A negative one has run out as 0 has, and no record has it."""
+        """The member's rebalance timeout: the session timeout in version 0, which has no other; a negative one counts
+        as 0.
+        """
         return max(self.request.rebalance_timeout_ms, 0) if self.version else self.request.session_timeout_ms
 
 
 def request_error(request: JoinGroupRequest, settings: ClassicGroupSettings) -> ErrorCode:
-    """Return the error of a request from any sender: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, or NONE."""
+    """Return the error of a request that does not depend on its sender: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, or
+    NONE.
+    """
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     if not settings.min_session_timeout_ms <= request.session_timeout_ms <= settings.max_session_timeout_ms:
@@ -80,9 +84,9 @@ def request_error(request: JoinGroupRequest, settings: ClassicGroupSettings) -> 
 
 
 def join(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
-    """One JoinGroup. Errors: GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL, MEMBER_ID_REQUIRED,
-    UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID; while it waits REBALANCE_IN_PROGRESS if it is sent again. Raises
-    RecordsTooLarge, see `check_room`.
+    """Handle one JoinGroup. Errors: GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL, MEMBER_ID_REQUIRED,
+    UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID. A waiting request is answered REBALANCE_IN_PROGRESS if the member sends
+    another one. Raises RecordsTooLarge, see `check_room`.
     """
     request = joining.request
     if not _has_room(group, request.member_id, turn.settings.max_size):
@@ -102,7 +106,9 @@ def join(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
 
 
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
-    """`group.max.size` may have been lowered: then the members that join a rebalance first are in."""
+    """Return True if the member may join. In a rebalance the first `max_size` members that join stay, because
+    `group.max.size` may have been lowered.
+    """
     if group.state is ClassicState.EMPTY:
         return True
     if group.state is ClassicState.PREPARING_REBALANCE:
@@ -183,7 +189,7 @@ def _update(group: ClassicGroup, member: ClassicMember, joining: Joining, turn: 
 
 
 def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
-    """Replace a static member that has started over: its old id is fenced."""
+    """Replace a static member that has joined without its old id, which is fenced."""
     instance_id = joining.request.group_instance_id or ""
     old_id, leader_before = group.static_members[instance_id], group.leader_id
     comer = _member(joining, joining.new_member_id)
@@ -211,8 +217,8 @@ def _stay_stable(
 ) -> None:
     """Let the member continue with the assignment of its old id.
 
-    A leader must not assign: no member waits for that. From version 9 the answer says so (KIP-814), before that it
-    names another leader.
+    If it is the leader, it must not send an assignment, because no member waits for one. From version 9 on the answer
+    says so (KIP-814); before, it names another leader.
     """
     assignments = {each.member_id: each.assignment for each in group.members.values()}
     turn.records.append(group_record(group, assignments))

@@ -1,4 +1,4 @@
-"""LeaveGroup: members that say good-bye, or are removed by an administrator (KIP-345)."""
+"""LeaveGroup: members leave, or an administrator removes them (KIP-345)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def leave(group: ClassicGroup, members: list[MemberIdentity], turn: Turn) -> LeaveGroupResponse:
-    """Each member by itself; those that are left rebalance once. Errors of a member: UNKNOWN_MEMBER_ID,
+    """Remove each named member; the remaining members rebalance once. Errors of a member: UNKNOWN_MEMBER_ID,
     FENCED_INSTANCE_ID.
     """
     results = [_leave(group, member, turn) for member in members]
@@ -40,8 +40,8 @@ def _leave(group: ClassicGroup, member: MemberIdentity, turn: Turn) -> MemberRes
 
 
 def _whom(group: ClassicGroup, member: MemberIdentity) -> tuple[ErrorCode, str]:
-    """Return the member that is meant, or why there is none: administrators may give a static member's instance id
-    alone.
+    """Return NONE and the id of the named member, or an error. Administrators may name a static member by its instance
+    id only.
     """
     if not member.member_id:
         known = group.static_members.get(member.group_instance_id or "")

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader brings the assignment, all other members wait for it."""
+"""SyncGroup: the leader sends the assignment, for which all other members wait."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 
 def sync(group: ClassicGroup, request: SyncGroupRequest, token: int, turn: Turn) -> None:
-    """One SyncGroup. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL,
-    REBALANCE_IN_PROGRESS. Raises RecordsTooLarge.
+    """Handle one SyncGroup. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS. Raises RecordsTooLarge.
     """
     error = _error(group, request)
     if error is not ErrorCode.NONE:
@@ -75,7 +75,9 @@ def _assignment(group: ClassicGroup, request: SyncGroupRequest, turn: Turn) -> _
 
 
 def _assign(group: ClassicGroup, assignment: _Assignment, turn: Turn) -> None:
-    """Make the group Stable and answer its members once this is written; until then no member hears of it."""
+    """Make the group Stable, and answer its members once the record is written; until then no member learns its
+    assignment.
+    """
     assignments = assignment.by_member
     without = [member_id for member_id in group.members if not assignments.get(member_id)]
     if without:

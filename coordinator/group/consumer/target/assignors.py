@@ -1,7 +1,7 @@
 """Server-side assignors of consumer groups, as plain functions: every partition of a subscribed topic has one member.
 
-`range` and `uniform` are the assignors of these names in Apache Kafka 4.3.1. Where Kafka follows the order of its hash
-maps, we follow member ids and topic ids, so that equal input gives equal output.
+`range` and `uniform` are the assignors of these names in Apache Kafka 4.3.1. Kafka follows the order of its hash maps
+in some places; here the order is that of member ids and topic ids, so that equal input gives equal output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TopicPartition = tuple[bytes, int]
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAssignorMember:
-    """A member as an assignor sees it: the existing topics it subscribes to, and the target it has now."""
+    """A member as an assignor sees it: the existing topics that it subscribes to, and its present target."""
 
     topic_ids: frozenset[bytes]
     assigned: Assignment = field(default_factory=dict)
@@ -31,12 +31,12 @@ Members = Mapping[str, ConsumerAssignorMember]
 """The members by member id."""
 
 PartitionCounts = Mapping[bytes, int]
-"""Topic id to how many partitions it has."""
+"""The number of partitions by topic id."""
 
 Assignor = Callable[[Members, PartitionCounts], Steps[dict[str, Assignment]]]
 
 STEP_EFFORT: Final = 5_000
-"""Partitions that are given to a member, or subscribers that are looked at for a topic, between two pauses: a
+"""The effort between two pauses, counted in partitions that are assigned and subscribers that are checked: a
 millisecond or two.
 """
 
@@ -44,7 +44,7 @@ _MOVE_EFFORT: Final = 5  # of a partition that is taken from one and given to an
 
 
 class _Pace:
-    """The pace of a long computation: when to pause."""
+    """The pace of a long computation, which decides when to pause."""
 
     __slots__ = ("_spent",)
 
@@ -52,7 +52,7 @@ class _Pace:
         self._spent = 0
 
     def is_over(self, effort: int) -> bool:
-        """Add the effort. Return True if the step is over with it."""
+        """Add an effort; return True if it is time to pause."""
         self._spent += effort
         if self._spent < STEP_EFFORT:
             return False
@@ -63,8 +63,8 @@ class _Pace:
 def assign_range(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
     """Assign to each subscriber a contiguous part of every topic's partitions; the first parts may be longer by one.
 
-    Members with instance ids come first, ordered by these, so that they keep their place. Topics of equal size with
-    equal subscribers are divided alike. Nothing else is sticky.
+    Members with instance ids come first, in the order of these ids, so that they keep their place. Topics of equal size
+    with equal subscribers are divided alike. Other members may get other partitions each time.
     """
     order = sorted(members, key=lambda member_id: _range_key(member_id, members[member_id]))
     targets: dict[str, dict[bytes, frozenset[int]]] = {member_id: {} for member_id in members}
@@ -88,10 +88,10 @@ def _range_key(member_id: str, member: ConsumerAssignorMember) -> tuple[bool, st
 
 
 def assign_uniform(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
-    """Assign as evenly as subscriptions allow, then with as few partitions moved as possible.
+    """Assign as evenly as subscriptions allow, and then with as few moved partitions as possible.
 
-    If all subscribe to the same topics, loads differ by at most one. Otherwise no partition could move to a member
-    whose load is lower by two or more.
+    If all members subscribe to the same topics, loads differ by at most one. Otherwise no partition could move to a
+    subscriber whose load is lower by two or more.
     """
     pace = _Pace()
     held: dict[str, set[_TopicPartition]] = {}
@@ -131,7 +131,9 @@ def _still_held(member: ConsumerAssignorMember, partitions: PartitionCounts) -> 
 
 
 def _fill_evenly(held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition], total: int) -> None:
-    """Every member may have anything. The larger shares go to those that hold most, which moves least."""
+    """Assign the partitions if every member may have any of them. Those that hold most get the larger shares, which
+    moves least.
+    """
     if not held:
         return
     share, larger = divmod(total, len(held))
@@ -150,7 +152,9 @@ def _fill_evenly(held: dict[str, set[_TopicPartition]], unassigned: list[_TopicP
 def _fill_by_subscription(
     members: Members, held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition], pace: _Pace
 ) -> Steps[None]:
-    """Topics with few subscribers first, each partition to the one with the lowest load; then even out."""
+    """Assign the partitions of topics with few subscribers first, each to the subscriber of lowest load; then even
+    out.
+    """
     subscribers = _subscribers(members)
     if pace.is_over(sum(len(member.topic_ids) for member in members.values())):
         yield
@@ -172,7 +176,7 @@ def _fill_by_subscription(
 def _subscribers(members: Members) -> dict[bytes, list[str]]:
     """Return the ids of each topic's subscribers, ascending.
 
-    One list for all topics with the same: it must not change.
+    Topics with the same subscribers share one list, which must not be changed.
     """
     alike: dict[frozenset[bytes], list[str]] = {}
     for member_id, member in members.items():

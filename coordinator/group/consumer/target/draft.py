@@ -34,15 +34,17 @@ from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.protocol.errors import ErrorCode
 
 MANY_TOPICS: Final = 500
-"""A member that subscribes to more has what it asks decided in steps: each takes 2 µs at most for each of them."""
+"""The number of subscribed topics above which a request is decided in steps; each step takes at most 2 µs for a
+topic.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatInputs:
-    """The inputs of a request beside its group.
+    """The inputs of a request apart from its group.
 
-    `wall_ms` is the time of day. `assignors`: the names that may be asked for, the default first. `is_visible`: whether
-    the sender may see a topic; None: patterns stay unchanged.
+    `wall_ms` is the time of day. `assignors`: the names that members may ask for, the default first. `is_visible`
+    returns True if the sender may see a topic; None: patterns are not matched.
     """
 
     metadata: TopicNames
@@ -54,13 +56,15 @@ class HeartbeatInputs:
     is_visible: Callable[[str], bool] | None
 
     def may_assign(self, group: ConsumerGroup) -> bool:
-        """Return True if the last assignment is long enough ago for another one."""
+        """Return True if the last target is old enough for a new one to be computed."""
         interval, last = self.settings.assignment_interval_ms, group.assignment_timestamp_ms
         return not last or not interval or self.wall_ms >= last + interval
 
 
 class Draft:
-    """The group after the replay of `records`, with this member: `sender` before, `member` after."""
+    """The group as it will be after the replay of `records`. `sender` is the member before the request, `member` after
+    it.
+    """
 
     __slots__ = (
         "_assigns_many",
@@ -125,9 +129,9 @@ class Draft:
 
     @property
     def is_long(self) -> bool:
-        """True if deciding is divided because of many topics.
+        """True if the decision is divided into steps, because of many topics.
 
-        The member, or all members that are to have a new target, subscribe to so many.
+        These are the topics of the member, or of all members if they get a new target.
         """
         if self._assigns_many:
             return True
@@ -136,13 +140,13 @@ class Draft:
         return len(member.subscribed_topic_names) + (0 if found is None else len(found.topics)) > MANY_TOPICS
 
     def pause(self) -> Iterator[None]:
-        """Pause so that others may have their turn, if this is long."""
+        """Pause if the decision is long, so that others have their turn."""
         if self.is_long:
             yield
 
     def topic_ids_of(self, member: ConsumerMember) -> frozenset[bytes]:
-        """Return the existing topics that the member subscribes to, all as they were at the first look: topics created
-        or deleted during a pause wait for the next heartbeat.
+        """Return the ids of the existing topics that the member subscribes to, as they were at the first call: topics
+        created or deleted during a pause wait for the next heartbeat.
         """
         names = self.group.topics_of(member, self.resolved)
         known = self._known_ids.get(names)
@@ -155,7 +159,9 @@ class Draft:
     # -- patterns
 
     def update_regexes(self, activity: Activity) -> bool:
-        """Match patterns as far as that is due, and forget unused ones; return True if topics may differ."""
+        """Match the patterns that are due, and forget unused ones; return True if the member's topics may have
+        changed.
+        """
         if not self.regex_changed and not self.group.resolved and not self.member.subscribed_topic_regex:
             return False
         wanted = {m.subscribed_topic_regex for m in self.members().values() if m.subscribed_topic_regex}
@@ -174,7 +180,7 @@ class Draft:
     def _resolve_due(
         self, wanted: Collection[str], activity: Activity, is_visible: Callable[[str], bool]
     ) -> dict[str, ResolvedRegex]:
-        """Return the patterns whose matches have changed, with the new ones.
+        """Return the new results of those patterns whose matches have changed.
 
         Raise Refused: INVALID_REGULAR_EXPRESSION.
         """
@@ -211,8 +217,8 @@ class Draft:
     # -- the member's way
 
     def step(self, epoch: int, assignment: Assignment, owned: Assignment | None) -> Steps[CurrentAssignment]:
-        """Return the member's next assignment on the way to its target in that epoch; `owned`: the partitions that it
-        reports to own.
+        """Return the member's next assignment on the way to its target of that epoch. `owned`: the partitions that the
+        member reports as its own.
 
         Raise Refused: FENCED_MEMBER_EPOCH.
         """
@@ -248,7 +254,9 @@ class Draft:
     # -- targets
 
     def retarget(self) -> Steps[tuple[int, Assignment]]:
-        """Return the assignment epoch, and the member's target in it; compute both again when that is due."""
+        """Return the assignment epoch, and the member's target in it. A new target is computed if the group epoch has
+        none, unless the last one is too recent.
+        """
         group = self.group
         if group.assignment_epoch >= self.epoch or not self.inputs.may_assign(group):
             return group.assignment_epoch, self.sender.target
@@ -270,7 +278,7 @@ class Draft:
         return ConsumerAssignorMember(self.topic_ids_of(member), target, member.instance_id)
 
     def _target_before(self, member_id: str) -> Assignment | None:
-        """Return the member's target so far; None if it has no record of one."""
+        """Return the member's target before the request; None if it has no record of one."""
         if member_id == self.member.member_id and self.sender.replaces is not None:
             return self.sender.target
         return self.group.targets.get(member_id)
@@ -283,7 +291,9 @@ _UNRESOLVED = ResolvedRegex()
 
 
 def preferred_assignor(members: Iterable[ConsumerMember], assignors: tuple[str, ...]) -> str:
-    """Return the assignor named by most members that name one; of equals the first of `assignors`, also the default."""
+    """Return the assignor that most members name; if several are named equally often, or none is, the first of
+    `assignors`.
+    """
     votes = dict.fromkeys(assignors, 0)
     for member in members:
         if member.server_assignor in votes:

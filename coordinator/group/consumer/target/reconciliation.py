@@ -1,6 +1,6 @@
 """A member's next step towards its target (KIP-848, reconciliation of the group).
 
-    STABLE                 at its target                    a new target, a changed subscription: start over
+    STABLE                 at its target                    starts over on a new target or subscription
     UNREVOKED_PARTITIONS   asked to give partitions up      stays in its epoch until it does not own them any more
     UNRELEASED_PARTITIONS  at its target, but some of it    gets the rest as other members give it up
                            is still with other members
@@ -22,9 +22,9 @@ from shareq.coordinator.group.consumer.member import CurrentAssignment, MemberSt
 class Target:
     """The target of a member.
 
-    `subscribed`: the ids of the existing topics it subscribes to now; `subscription_changed` by this request.
-    `owner(topic_id, partition)`: the id of the member whose the partition is, or None. `owned`: the partitions that the
-    member reports to own; None: it reported none.
+    `subscribed`: the ids of the existing topics that it subscribes to; `subscription_changed`: this request has changed
+    them. `owner(topic_id, partition)`: the id of the member that has the partition, or None. `owned`: the partitions
+    that the member reports as its own; None: it reports none.
     """
 
     member_id: str
@@ -37,11 +37,11 @@ class Target:
 
 
 class UnknownStateError(Exception):
-    """A member in an unknown state that reports partitions as its own: it has to join again."""
+    """The error for a member in an unknown state that reports partitions as its own: it has to join again."""
 
 
 def reconciled(current: CurrentAssignment, target: Target) -> CurrentAssignment:
-    """Return the member's next assignment; `current` itself when it cannot move. Raises UnknownStateError."""
+    """Return the member's next assignment; `current` itself if there is nothing to change. Raises UnknownStateError."""
     if current.state is MemberState.STABLE:
         if current.member_epoch != target.epoch:
             return _next(current, target)
@@ -75,7 +75,7 @@ def _next(current: CurrentAssignment, target: Target) -> CurrentAssignment:
 
 
 def _without_unsubscribed(current: CurrentAssignment, target: Target) -> CurrentAssignment:
-    """Drop partitions of topics no longer subscribed to at once, without waiting for a new target."""
+    """Return the assignment without topics that are no longer subscribed to, which need not wait for a new target."""
     dropped = {topic_id: epochs for topic_id, epochs in current.assigned.items() if topic_id not in target.subscribed}
     if not dropped:
         return current
@@ -100,7 +100,9 @@ def _is_free(current: CurrentAssignment, target: Target, topic_id: bytes, partit
 
 
 def _owns_any(owned: Assignment | None, partitions: PartitionEpochs) -> bool:
-    """Return True if the member may still own one of the partitions; it may until it reports its partitions."""
+    """Return True if the member may still use one of the partitions: it reports one, or has not reported its partitions
+    yet.
+    """
     if owned is None:
         return True
     return any(partition in partitions.get(topic_id, {}) for topic_id in owned for partition in owned[topic_id])

@@ -1,8 +1,8 @@
-"""Rounds of matching a group's patterns, because topics have come or a while has passed.
+"""Rounds of matching all patterns of a group, after topics were created or the refresh interval has passed.
 
 A group can have as many patterns as members, and all topics may match each, so a round is divided: each heartbeat
-continues it with a bounded amount of work. As it does one pattern at least, and there are no more patterns than
-members, a round is over when every member was heard of.
+continues it with a bounded amount of work. As a heartbeat matches at least one pattern, and there are no more patterns
+than members, a round ends when every member has sent a heartbeat.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from shareq.coordinator.group.consumer.group import Activity, ResolvedRegex
 from shareq.coordinator.group.consumer.patterns import PatternMatches
 
 LEAST_RESOLVE_INTERVAL_MS: Final = 10_000
-"""The least time after which a group's patterns are matched again because there are new topics."""
+"""The least time between two rounds, if new topics are the reason for the second."""
 
 MOST_AT_ONCE: Final = 5_000
-"""A heartbeat begins no other pattern when it has looked at so many names, each of which takes one to two µs."""
+"""The number of names after which a heartbeat matches no other pattern; a name takes one to two µs."""
 
 _PER_PATTERN: Final = 25  # what a pattern costs that has nothing to match, in names
 
@@ -30,8 +30,9 @@ def due(
     refresh_interval_ms: int,
     wall_ms: int,
 ) -> list[str]:
-    """Return the patterns of `wanted` to match now: those not in `resolved`, which are new, the sender's first, and the
-    rest of a round. Begins one when topics have come or a while has passed since the last, or a start.
+    """Return the patterns of `wanted` to match now: first new ones, which are not in `resolved` (the sender's before
+    others), then the rest of a round. A round begins if topics were created, or if `refresh_interval_ms` has passed
+    since the last one.
     """
     age = wall_ms - activity.matched_ms
     if age > refresh_interval_ms or (activity.topics_created and age > LEAST_RESOLVE_INTERVAL_MS):
@@ -49,8 +50,8 @@ def resolve(
     is_visible: Callable[[str], bool],
     wall_ms: int,
 ) -> tuple[dict[str, ResolvedRegex], list[str]]:
-    """Match the patterns in turn, as far as the sender may see the topics; return the changed results, and the patterns
-    that are left for other heartbeats.
+    """Match the patterns in turn against the topics that the sender may see. Return the changed results, and the
+    patterns that are left for later heartbeats.
     """
     found: dict[str, ResolvedRegex] = {}
     looked_at = 0
