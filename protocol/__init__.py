@@ -1,1 +1,1 @@
-"""Bytes to values and back: Kafka's messages, headers, errors and record batches. Pure."""
+"""The encoding and decoding of Kafka's messages, headers, errors and record batches. Pure."""

@@ -1,12 +1,13 @@
-"""Delays of released records, which our clients send with acknowledgements: a tagged field of our own.
+"""Delays of released records, which shareq's clients send with acknowledgements, in a tagged field that only shareq
+knows.
 
     AcknowledgePartition of ShareAcknowledge, FetchPartition of ShareFetch, tag 29554 (0x7372), for each range:
         int64   first offset
         int64   last offset, inclusive
         int64   delay in milliseconds, from when the broker applies it
 
-The ranges ascend and are disjoint. Released records among these offsets are delivered again only after the delay. The
-tag is sent only if the group has `shareq.delay.enable=true`, a property of ours; other brokers skip an unknown tag.
+The ranges are ascending and do not overlap. Released records at these offsets are delivered again only after the delay.
+The tag is sent only if the group has shareq's property `shareq.delay.enable=true`; other brokers skip an unknown tag.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from shareq.protocol.primitives import Tags
 
 TAG: Final = 29554
 MOST: Final = 2_000
-"""Ranges in one request, of one partition."""
+"""The most ranges of one partition in one request."""
 _ROW: Final = Struct(">qqq")
 
 
 class Later(NamedTuple):
-    """Offsets `first_offset..last_offset` (inclusive) that are given back, to be delivered in `delay_ms` again."""
+    """The offsets `first_offset..last_offset` (inclusive), which are released and to be delivered again in
+    `delay_ms`.
+    """
 
     first_offset: int
     last_offset: int
@@ -32,12 +35,12 @@ class Later(NamedTuple):
 
 
 def tags_of(later: Sequence[Later]) -> Tags:
-    """Return the tag with the times of the next deliveries; none without any."""
+    """Return the tag with these delays; no tags without delays."""
     return ((TAG, b"".join(_ROW.pack(*each) for each in later)),) if later else ()
 
 
 def delays_in(tags: Tags) -> Sequence[Later] | None:
-    """Return the content of a partition's tags; None if it is invalid."""
+    """Return the delays in a partition's tags; None if they are invalid."""
     value = next((value for tag, value in tags if tag == TAG), b"")
     if len(value) % _ROW.size or len(value) > MOST * _ROW.size:
         return None

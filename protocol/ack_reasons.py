@@ -1,11 +1,12 @@
-"""Reasons for giving records back, sent by our clients beside acknowledgements: a tagged field of our own.
+"""Reasons of releases and rejections, which shareq's clients send with acknowledgements, in a tagged field that only
+shareq knows.
 
     AcknowledgePartition of ShareAcknowledge, tag 29553 (0x7371), any number of times one after the other:
         int64   offset
-        uint16  length, and so many bytes of UTF-8: why
+        uint16  length, then that many bytes of UTF-8: the reason
 
-It is sent only to a broker that offers StartRedrive, which is ours. Others skip a tag that they do not know. It changes
-only a header of a dead letter (`__dlq.errors.shareq.error`).
+The tag is sent only to brokers that offer StartRedrive, which only shareq does. Other brokers skip an unknown tag. A
+reason has one effect: it becomes a header of the dead letter (`__dlq.errors.shareq.error`).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from shareq.protocol.primitives import Tags
 
 TAG: Final = 29553
 MOST_BYTES: Final = 500
-"""Bytes of one reason; the rest is cut off."""
+"""The most bytes of one reason; the rest is cut off."""
 MOST: Final = 500
-"""Reasons in one request, of one partition."""
+"""The most reasons of one partition in one request."""
 _HEAD: Final = Struct(">qH")
 
 
 def tags_of(reasons: Mapping[int, str]) -> Tags:
-    """Return the tag with the reasons why these offsets were released; none without reasons."""
+    """Return the tag with the reasons of these offsets; no tags without reasons."""
     value = bytearray()
     for offset, reason in list(reasons.items())[:MOST]:
         text = cut(reason)
@@ -34,7 +35,7 @@ def tags_of(reasons: Mapping[int, str]) -> Tags:
 
 
 def cut(reason: str) -> bytes:
-    """Return a reason as it is sent: whole characters, up to MOST_BYTES."""
+    """Return a reason as it is sent: whole characters, up to MOST_BYTES bytes."""
     return reason.encode("utf-8", "replace")[:MOST_BYTES].decode("utf-8", "ignore").encode()
 
 

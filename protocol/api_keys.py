@@ -1,4 +1,4 @@
-"""The APIs of the protocol that are in use, and the codec of each."""
+"""The APIs of Kafka's protocol that shareq uses, with the codec of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ApiCodec", "ApiKey", "codec", "flexible_from", "versions"]
 
 
 class ApiCodec(NamedTuple):
-    """One API's classes. Versions are inclusive; `flexible_from` may be above `max_version`."""
+    """One API's classes and versions. Versions are inclusive; `flexible_from` may be above `max_version`."""
 
     api_key: ApiKey
     request_class: type[Message]
@@ -28,7 +28,9 @@ _CODECS: Final[dict[int, ApiCodec]] = {}
 
 
 def codec(api_key: int) -> ApiCodec:
-    """Return the codec of an API; its module is imported on the first call. KeyError: no API in use has the key."""
+    """Return the codec of an API; its module is imported on the first call. Raises KeyError for a key that no used API
+    has.
+    """
     found = _CODECS.get(api_key)
     if found is None:
         found = _CODECS[api_key] = _load(api_key)
@@ -51,11 +53,13 @@ def _load(api_key: int) -> ApiCodec:
 
 
 def versions(api_key: int) -> tuple[int, int] | None:
-    """Return the lowest and highest version the protocol defines, both included; None for a key without versions."""
+    """Return the lowest and highest version that the protocol defines, both inclusive; None for a key without
+    versions.
+    """
     row = APIS.get(api_key)
     return None if row is None else (row[2], row[3])
 
 
 def flexible_from(api_key: int) -> int:
-    """Return the first flexible version, `NEVER` if there is none. KeyError for a key without versions."""
+    """Return the first flexible version, `NEVER` if there is none. Raises KeyError for a key without versions."""
     return APIS[api_key][4]

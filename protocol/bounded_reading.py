@@ -1,13 +1,14 @@
-"""Reading requests of unknown length within bounds: their elements are counted before they are read. Pure.
+"""The reading of requests within bounds: their elements are counted before memory is taken for them. Pure.
 
 An element of an array may be two bytes on the wire and a hundred times as much in memory, so a frame's size bounds
-neither memory nor time. Here the generated readers run with other readers of arrays in their places, which count:
+neither memory nor time. Here the generated readers run with other readers in the place of their readers of arrays,
+which count:
 
-    at once    short arrays, which is all that most requests have
+    at once    short arrays; most requests have no others
     in steps   a longer array is read piece by piece, with pauses; then the structure around it is read again from its
                start, and takes the finished array
 
-Numbers count a quarter of strings, ids and structs: they are read by one call.
+Four numbers count as one element, because they are read by one call. Strings, ids and structs count as one each.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from shareq.protocol.primitives import MalformedMessage, Message, read_uvarint
 
 STEP_ELEMENTS: Final = 500
-"""Elements between two pauses: half a millisecond."""
+"""The elements between two pauses: half a millisecond."""
 
 _LONG: Final = 250  # elements that are read together, if they have no arrays
 _PIECE: Final = 50  # of an array whose elements have no arrays
@@ -36,14 +37,16 @@ _UNREADABLE: Final = (IndexError, struct.error, UnicodeDecodeError)
 
 
 class TooManyElements(MalformedMessage):
-    """A message of more elements than its reader takes. Nothing of the array that was too much has been read."""
+    """The error for a message of more elements than its reader allows. The array that exceeds the limit has not been
+    read.
+    """
 
 
 class _LongArray(Exception):
-    """An array that has to be read first, in pieces."""
+    """The signal that an array has to be read first, in pieces."""
 
     def __init__(self, read: _Read, position: int, count: int, piece: int, weight: int = 1) -> None:
-        """`weight`: how many of its elements count as one."""
+        """Name the array. `weight`: the number of its elements that count as one."""
         super().__init__()
         self.read = read
         self.position = position
@@ -53,7 +56,7 @@ class _LongArray(Exception):
 
 
 class BoundedReader(Generic[M]):
-    """Reads one kind of message in one version. One message at a time may be under way in steps."""
+    """A reader of one kind of message in one version. Only one message at a time may be read in steps."""
 
     def __init__(self, message_class: type[M], version: int) -> None:
         self._name = f"{message_class.__name__} version {version}"
@@ -78,7 +81,7 @@ class BoundedReader(Generic[M]):
         self._decode: _Read = FunctionType(decoder.__code__, own, decoder.__name__)
 
     def read_at_once(self, data: bytes, offset: int, few: int) -> M | None:
-        """Return the message at `offset`, if it has at most `few` elements. Raises `MalformedMessage`."""
+        """Return the message at `offset`. Raises `MalformedMessage`, also if it has more than `few` elements."""
         self._begin(few, in_steps=False)
         try:
             return self._read(data, offset)
@@ -86,7 +89,7 @@ class BoundedReader(Generic[M]):
             return None
 
     def read_in_steps(self, data: bytes, offset: int, most: int) -> Generator[None, None, M]:
-        """Return the message at `offset`; yield after every `STEP_ELEMENTS` or so.
+        """Return the message at `offset`; yield after about every `STEP_ELEMENTS` elements.
 
         Raise `TooManyElements` as soon as the message is known to have more than `most`, and `MalformedMessage`.
         """
@@ -117,7 +120,7 @@ class BoundedReader(Generic[M]):
         return cast(M, message)
 
     def _read_first(self, data: bytes, array: _LongArray) -> Generator[None, None, None]:
-        """Read an array in pieces and keep it ready for the message it belongs to."""
+        """Read an array in pieces, and keep it for the structure that it belongs to."""
         self._count(array.count // array.weight)
         items: list[Any] = []
         position, left = array.position, array.count
@@ -133,7 +136,7 @@ class BoundedReader(Generic[M]):
         self._ready[array.position] = items, position
 
     def _piece(self, data: bytes, read: _Read, position: int, count: int) -> Generator[None, None, tuple[Any, int]]:
-        """Elements of a long array, in which there may be long arrays."""
+        """Read some elements of a long array, which may themselves have long arrays."""
         inside: list[int] = []
         while True:
             before = self._total
@@ -190,7 +193,7 @@ class BoundedReader(Generic[M]):
         return reader
 
     def _counting_compact(self, read: _Read | None, weight: int) -> _Read | None:
-        """Wrap a reader that is given the first byte of a compact length."""
+        """Return a counting reader in place of `read`, which is given the first byte of a compact length."""
         if read is None:
             return None
 
@@ -203,6 +206,8 @@ class BoundedReader(Generic[M]):
 
 
 def _piece_of(reader: FunctionType) -> int:
-    """Return how many elements of an array of structs are read at a time: one, if there may be arrays in it."""
+    """Return the number of elements of an array of structs that are read at a time: one, if they may have arrays
+    themselves.
+    """
     nested = any(name in _ARRAYS or name.startswith("_read_") for name in reader.__code__.co_names)
     return 1 if nested else _PIECE

@@ -1,7 +1,7 @@
 """Declarations of configuration properties: name, type, default, bounds, documentation, and when they may change.
 
-A `ConfigDef` is a table of `ConfigKey`s. Texts come in (property files, options, the Admin API) and typed values come
-out: `bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None if that is the default.
+A `ConfigDef` is a table of `ConfigKey`s. It parses texts (property files, options, the Admin API) to typed values:
+`bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None if that is the default.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ LONG_MAX: Final = 2**63 - 1
 
 
 class ConfigError(ValueError):
-    """A property that cannot be used. `allowed` describes valid values; the text names all three."""
+    """The error for a property that cannot be used. `allowed` describes valid values; the message names property, value
+    and `allowed`.
+    """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
         super().__init__(f"Invalid value {value} for configuration {name}: {allowed}")
@@ -32,7 +34,7 @@ class ConfigError(ValueError):
 
 
 class UnknownConfigError(ConfigError):
-    """A name that a resource of this kind does not have. `hint` is a further sentence."""
+    """The error for a name that a resource of this kind does not have. `hint` is one more sentence."""
 
     def __init__(self, kind: str, name: str, hint: str = "") -> None:
         ValueError.__init__(self, f"Unknown {kind} config name: {name}{hint}")
@@ -42,7 +44,7 @@ class UnknownConfigError(ConfigError):
 
 
 class ConfigType(IntEnum):
-    """Types by their number in DescribeConfigs responses."""
+    """The types, with their numbers in DescribeConfigs responses."""
 
     BOOLEAN = 1
     STRING = 2
@@ -56,7 +58,7 @@ class ConfigType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """The source of an effective value, by its number in DescribeConfigs responses."""
+    """The sources of an effective value, with their numbers in DescribeConfigs responses."""
 
     TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -67,7 +69,9 @@ class ConfigSource(IntEnum):
 
 
 class UpdateMode(IntEnum):
-    """The time at which a broker property may change: at start, at any time, or at any time for a broker by its id."""
+    """The ways in which a broker property may change: only at start, at any time, or at any time for one broker by its
+    id.
+    """
 
     READ_ONLY = 0
     CLUSTER_WIDE = 1
@@ -78,17 +82,17 @@ _AT_START: Final = UpdateMode.READ_ONLY
 
 
 class Validator(Protocol):
-    """A bound on a typed, non-null value."""
+    """A condition for a typed value that is not null."""
 
     @property
     def allowed(self) -> str:
-        """The accepted values, as the end of a sentence about the value."""
+        """The end of a sentence that names the accepted values: "must be ..."."""
 
     def accepts(self, value: ConfigValue) -> bool: ...
 
 
 class Range:
-    """Numbers from `low` to `high`, both inclusive; None is open."""
+    """The numbers from `low` to `high`, both inclusive; None is open."""
 
     __slots__ = ("high", "low")
 
@@ -111,7 +115,7 @@ class Range:
 
 
 class OneOf:
-    """Strings out of a set; every element, for a list. Case matters unless `any_case`."""
+    """The strings of a set. For a list, every element has to be one. Case matters unless `any_case`."""
 
     __slots__ = ("any_case", "choices")
 
@@ -133,7 +137,7 @@ class OneOf:
 
 
 class NonEmptyList:
-    """A list with at least one element, without duplicates and empty ones."""
+    """The lists with at least one element, without duplicates and empty elements."""
 
     allowed: Final = "must name at least one element, and none twice"
 
@@ -145,7 +149,9 @@ _IN_NAMES: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 
 
 class NamesOrBeginnings:
-    """A list of names of topics, or of how they begin with `*` behind it; `is_named` looks a topic up in it."""
+    """The lists of topic names; a name that ends in `*` stands for all topics that begin so. `is_named` looks a topic
+    up.
+    """
 
     allowed: Final = "must be names of topics, or how they begin and a *, with commas between"
 
@@ -154,12 +160,12 @@ class NamesOrBeginnings:
 
 
 def is_named(patterns: Iterable[str], name: str) -> bool:
-    """Return whether a topic is named by one of the patterns: by its name, or by how it begins."""
+    """Return True if a pattern names the topic, or its beginning followed by `*`."""
     return any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in patterns)
 
 
 class LevelOrDefault:
-    """A compression level from `low` to `high` inclusive, or the codec's own default number."""
+    """The compression levels from `low` to `high` inclusive, and the codec's own default number."""
 
     __slots__ = ("default", "high", "low")
 
@@ -197,15 +203,16 @@ class BrokerDefault(NamedTuple):
 
 
 class ConfigKey(Generic[T]):
-    """One property, declared once: where its value is an attribute, or a field of `shareq.protocol.settings`.
+    """One property, declared once, where its value is used: as an attribute of a class, or as a field of
+    `shareq.protocol.settings`.
 
-    `default` is the typed value without any setting; only a key with default None accepts an absent value. `internal`
-    keys are accepted and never listed. `aliases` are older names that mean the same. `described_as` is the type that
-    clients are shown, Apache Kafka's where the value is of another one here. Of a group's property `broker` is its
-    default in the broker, and of a topic's `broker_names` are the broker's properties that it falls back to, the
-    strongest first.
+    `default` is the typed value if none is set; a key with default None accepts null. `internal` keys are accepted and
+    never listed. `aliases` are older names of the property. `described_as` is the type that clients are shown: Apache
+    Kafka's, if the value is parsed as another one here. For a group's property, `broker` declares its default in the
+    broker. For a topic's property, `broker_names` are the broker's properties that it falls back to, in order of
+    precedence.
 
-    An instance of a class with such attributes has their values in its own dictionary, which Python looks at first.
+    An instance of a class with such attributes has their values in its own dictionary, which Python reads first.
     """
 
     __slots__ = (
@@ -255,13 +262,15 @@ class ConfigKey(Generic[T]):
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str) -> ConfigValue:
-        """Return the typed value of a property's text. ConfigError when it is no such value or out of bounds."""
+        """Return the typed value of a property's text. Raises ConfigError for a text of another type, or a value out of
+        bounds.
+        """
         value = _parse_text(self.name, self.type, text.strip())
         self.check(value)
         return value
 
     def check(self, value: ConfigValue) -> None:
-        """ConfigError when a typed value is out of bounds."""
+        """Check a typed value. Raises ConfigError if it is out of bounds."""
         if value is None:
             if self.default is not None:
                 raise ConfigError(self.name, "null", "must have a value")
@@ -279,7 +288,7 @@ class _More(TypedDict, total=False):
 
 
 class Declare(Generic[T]):
-    """Makes keys of one type: `integer("node.id", 1, "This broker's number.", at_least=0)`."""
+    """A maker of keys of one type: `integer("node.id", 1, "This broker's number.", at_least=0)`."""
 
     __slots__ = ("_type",)
 
@@ -321,7 +330,9 @@ class Declare(Generic[T]):
         valid: Validator | None = None,
         **more: Unpack[_More],
     ) -> Any:
-        """Declare a property; what it has besides is `ConfigKey`'s. Bounds are inclusive; `valid` is any other one."""
+        """Return the key of a property; other arguments are those of `ConfigKey`. Bounds are inclusive; `valid` is any
+        other condition.
+        """
         if at_least is not None or at_most is not None:
             valid = Range(at_least, at_most)
         return ConfigKey(name, self._type, default, doc, valid, **more)
@@ -344,7 +355,7 @@ def declared(settings: type[object]) -> Iterator[ConfigKey[Any]]:
 
 
 def broker_keys(key: ConfigKey[Any]) -> Iterator[ConfigKey[int]]:
-    """Yield the properties of the broker that a group's property has there: its default, the least, the greatest."""
+    """Yield the broker's properties for a group's property: its default, its least and its greatest value."""
     broker = key.broker
     if broker is None:
         return
@@ -367,7 +378,7 @@ def broker_keys(key: ConfigKey[Any]) -> Iterator[ConfigKey[int]]:
 
 
 class ConfigDef:
-    """A table of keys by name, in the order they were defined. Aliases are resolved by `canonical`."""
+    """A table of keys by name, in the order of their definition. `canonical` resolves aliases."""
 
     def __init__(self, keys: Iterable[ConfigKey[Any]]) -> None:
         self.keys: dict[str, ConfigKey[Any]] = {key.name: key for key in keys}
@@ -383,24 +394,24 @@ class ConfigDef:
         return iter(self.keys.values())
 
     def canonical(self, name: str) -> str | None:
-        """Return the defined name for `name` or its synonym; None if it is neither."""
+        """Return the defined name for a name or an alias; None for any other text."""
         return name if name in self.keys else self._aliases.get(name)
 
     def names(self) -> list[str]:
-        """Every name that `canonical` knows."""
+        """Return every name that `canonical` accepts, aliases included."""
         return [*self.keys, *self._aliases]
 
     def defaults(self) -> dict[str, ConfigValue]:
-        """Return a fresh dictionary of every default."""
+        """Return a new dictionary of all defaults."""
         return {key.name: key.default for key in self.keys.values()}
 
 
 def read_stored(
     values: dict[str, ConfigValue], stored: Mapping[str, str], key_of: Callable[[str], ConfigKey[Any]], owner: str
 ) -> None:
-    """Put a resource's stored texts over `values`.
+    """Parse a resource's stored texts into `values`.
 
-    An unreadable one is left out, with a warning that names the `owner`.
+    An unreadable text is left out, with a warning that names the `owner`.
     """
     for name, text in stored.items():
         try:
@@ -410,7 +421,7 @@ def read_stored(
 
 
 def int_value(values: Mapping[str, ConfigValue], name: str) -> int:
-    """Return the value of a key that is a number and always set."""
+    """Return the value of a key whose values are integers and never null."""
     value = values[name]
     if not isinstance(value, int):
         raise TypeError(f"{name} is {value!r}, not a number")
@@ -418,7 +429,7 @@ def int_value(values: Mapping[str, ConfigValue], name: str) -> int:
 
 
 def format_value(value: ConfigValue) -> str:
-    """Return a value as Kafka writes it in property files and answers: `true`, `0.5`, `a,b`.
+    """Return a value in the form of Kafka's property files and answers: `true`, `0.5`, `a,b`.
 
     None becomes the empty string.
     """

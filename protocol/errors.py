@@ -26,7 +26,7 @@ __all__ = [
 
 
 class ApiError(NamedTuple):
-    """The client's error, false if there is none. `message` is for people; None without one."""
+    """An error code for a client, with a message or None. It is false for NONE."""
 
     code: ErrorCode
     message: str | None = None
@@ -39,12 +39,12 @@ NO_ERROR: Final = ApiError(ErrorCode.NONE)
 
 
 def storage_failure(error: OSError) -> ApiError:
-    """Return the answer for metadata that could not be written; nothing has changed then."""
+    """Return the error for metadata that could not be written and so has not changed."""
     return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The change could not be stored: {error}")
 
 
 def error_of(code: int) -> ErrorCode:
-    """Return the error of a code on the wire; UNKNOWN_SERVER_ERROR for one of a later release."""
+    """Return the error code with this number; UNKNOWN_SERVER_ERROR for a number of a later release."""
     try:
         return ErrorCode(code)
     except ValueError:
@@ -52,10 +52,10 @@ def error_of(code: int) -> ErrorCode:
 
 
 def is_retriable(code: int) -> bool:
-    """Return True if the same request may succeed later, as Apache Kafka's clients see it. Unknown codes may not."""
+    """Return True if Apache Kafka's clients repeat a request after this error. Unknown codes are not retriable."""
     return code in RETRIABLE
 
 
 def text_of(code: int) -> str:
-    """One sentence for people. Codes newer than this release get a generic one."""
+    """Return a sentence that describes the error. Codes of later releases get a generic one."""
     return TEXTS.get(code, f"Error code {code}, unknown to this release.")

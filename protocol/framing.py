@@ -1,4 +1,4 @@
-"""Frames: an int32 size, then that many bytes. Sans-IO."""
+"""Frames: an int32 size, then that many bytes. Without I/O."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SIZE_BYTES: Final = 4
 
 
 class FrameSplitter:
-    """Cuts a stream of bytes, fed as it comes in, into whole frames.
+    """A splitter of a stream of bytes, fed as they arrive, into whole frames.
 
-    `max_frame_bytes` bounds a frame without its size field (`socket.request.max.bytes`). No more than one incomplete
-    frame is kept, and nothing is reserved on the strength of a size field.
+    `max_frame_bytes` limits a frame without its size field (`socket.request.max.bytes`). At most one incomplete frame
+    is kept, and no memory is reserved for bytes that a size field announces.
     """
 
     __slots__ = ("_buffer", "_max_frame_bytes")
@@ -26,13 +26,13 @@ class FrameSplitter:
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes that wait for the rest of their frame."""
+        """The number of bytes of an incomplete frame."""
         return len(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        """Return the frames that `data` completes, in order, without their sizes. Raises `MalformedMessage`.
+        """Return the frames that `data` completes, in order, without their size fields. Raises `MalformedMessage`.
 
-        After an error the stream cannot be picked up again; whole frames before the bad size are lost with it.
+        After an error the stream cannot be continued, and whole frames before the bad size are lost.
         """
         buffer = self._buffer
         if not buffer and type(data) is bytes:
@@ -66,5 +66,5 @@ class FrameSplitter:
 
 
 def frame(payload: bytes) -> bytes:
-    """Return a payload with its size in front."""
+    """Return a payload with its size field in front."""
     return _SIZE.pack(len(payload)) + payload

@@ -1,4 +1,4 @@
-"""Request and response headers, and the one rule which header version goes with which request.
+"""Request and response headers, and the one rule that gives the header version of each request.
 
     request header 1    api_key int16 | api_version int16 | correlation_id int32 | client_id nullable string (int16)
     request header 2    the same, then a tag buffer; the client id keeps its int16 length
@@ -24,7 +24,7 @@ _CORRELATION_ID: Final = Struct(">i")
 
 
 class RequestHeader(NamedTuple):
-    """A request's header. `body_offset` is where the request itself starts in the frame."""
+    """A request's header. `body_offset` is the offset in the frame at which the request itself begins."""
 
     api_key: int
     api_version: int
@@ -35,7 +35,7 @@ class RequestHeader(NamedTuple):
 
 
 class ResponseHeader(NamedTuple):
-    """A response's header. `body_offset` is where the response itself starts in the frame."""
+    """A response's header. `body_offset` is the offset in the frame at which the response itself begins."""
 
     correlation_id: int
     unknown_tags: Tags
@@ -43,21 +43,21 @@ class ResponseHeader(NamedTuple):
 
 
 def request_header_version(api_key: int, api_version: int) -> int:
-    """1, or 2 for flexible versions. KeyError for an unknown key."""
+    """Return 1, or 2 for flexible versions. Raises KeyError for an unknown key."""
     return 2 if api_version >= APIS[api_key][4] else 1
 
 
 def response_header_version(api_key: int, api_version: int) -> int:
-    """0, or 1 for flexible versions of all APIs but ApiVersions. KeyError for an unknown key."""
+    """Return 0, or 1 for flexible versions of all APIs but ApiVersions. Raises KeyError for an unknown key."""
     return 1 if api_version >= APIS[api_key][4] and api_key != ApiKey.API_VERSIONS else 0
 
 
 def decode_request_header(frame: bytes) -> RequestHeader:
     """Return the header at the start of a request frame (without its size).
 
-    Raises `MalformedMessage`, also for unknown keys.
+    Raises `MalformedMessage`, also for an unknown key.
 
-    The version is not checked: one above the highest is read as a flexible one where the API has any.
+    The version is not checked: one above the highest is read as flexible, if the API has flexible versions.
     """
     if len(frame) < _START_AND_CLIENT.size:
         raise MalformedMessage(f"request of {len(frame)} bytes")
@@ -88,7 +88,7 @@ def decode_request_header(frame: bytes) -> RequestHeader:
 
 
 def encode_request(api_version: int, correlation_id: int, client_id: str | None, request: Message) -> bytes:
-    """Return a whole request: header and body, without the frame's size. Raises `UnencodableMessage`."""
+    """Return a whole request, header and body, without the frame's size. Raises `UnencodableMessage`."""
     header = RequestHeaderMessage(request.API_KEY, api_version, correlation_id, client_id)
     out = Gathered()
     header.encode_into(out, request_header_version(request.API_KEY, api_version))
@@ -97,7 +97,9 @@ def encode_request(api_version: int, correlation_id: int, client_id: str | None,
 
 
 def response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
-    """Return the header of a response, in the version that goes with the request's. KeyError for an unknown key."""
+    """Return the header of a response, in the version that belongs to the request's. Raises KeyError for an unknown
+    key.
+    """
     start = _CORRELATION_ID.pack(correlation_id)
     return start + b"\0" if response_header_version(api_key, api_version) else start
 

@@ -1,4 +1,4 @@
-"""One entry of a JAAS configuration, as `sasl.jaas.config` of brokers and clients holds it.
+"""One entry of a JAAS configuration, the value of `sasl.jaas.config` of brokers and clients.
 
 MODULE FLAG key=value ... ;      values may stand in double or single quotes, with backslash escapes
 """
@@ -27,7 +27,7 @@ class JaasEntry(NamedTuple):
 
 
 def parse_jaas(text: str) -> JaasEntry:
-    """Return the one entry of a text. ValueError names the fault, without any value."""
+    """Return the only entry of a text. Raises ValueError, which names the fault without any value."""
     tokens = list(_tokens(text))
     if len(tokens) < 3 or tokens[-1] != ";":
         raise ValueError("must be MODULE FLAG KEY=VALUE ... with a semicolon at the end")

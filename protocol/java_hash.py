@@ -1,4 +1,4 @@
-"""Names hashed as in Java: Apache Kafka finds the partitions of its own topics so."""
+"""The hash of names in Java, by which Apache Kafka finds the partitions of its internal topics."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _POWERS: list[int] = [1]
 
 
 def java_string_hash(text: str) -> int:
-    """`String.hashCode` of Java: the 31-polynomial over UTF-16 code units in signed 32-bit arithmetic."""
+    """Return Java's `String.hashCode`: the 31-polynomial over UTF-16 code units in signed 32-bit arithmetic."""
     return java_string_hash_after(0, text)
 
 
 def java_string_hash_after(before: int, text: str) -> int:
-    """Return the hash of a string that ends with `text`, where `before` is the hash of its beginning."""
+    """Return the hash of a string that ends with `text`; `before` is the hash of the part before it."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     units = unpack(f">{len(encoded) // 2}H", encoded)
     while len(_POWERS) <= len(units):
@@ -24,5 +24,5 @@ def java_string_hash_after(before: int, text: str) -> int:
 
 
 def java_abs(value: int) -> int:
-    """Kafka's `Utils.abs`: of the smallest int32, which has no positive twin, 0."""
+    """Return Kafka's `Utils.abs`; for the smallest int32, which has no positive counterpart, it is 0."""
     return 0 if value == -0x80000000 else abs(value)

@@ -1,4 +1,6 @@
-"""Names that brokers and clients share: internal topics, properties, headers of letters and of redriven records."""
+"""Names that brokers and clients share: internal topics, properties, headers of dead letters and of redriven
+records.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ CONSUMER_OFFSETS: Final = "__consumer_offsets"
 SHARE_GROUP_STATE: Final = "__share_group_state"
 TRANSACTION_STATE: Final = "__transaction_state"
 CLUSTER_METADATA: Final = "__cluster_metadata"
-"""Apache Kafka's own metadata log, which no client can create as a topic."""
+"""Apache Kafka's own metadata log. No client can create a topic of this name."""
 
 REDRIVES: Final = "shareq.redrive."
-"""Prefix of the groups that hold the progress of redrives."""
+"""The prefix of the groups whose offsets are the progress of redrives."""
 
 # Properties of share groups (KIP-932, KIP-1240, KIP-1191) that more than one package names.
 AUTO_OFFSET_RESET: Final = "share.auto.offset.reset"
@@ -28,7 +30,7 @@ DELAY_ENABLE: Final = "shareq.delay.enable"
 DELAY_MAX_MS: Final = "shareq.delay.max.ms"
 NOT_PAUSED: Final = "false"
 PAUSED_BY_BREAKER: Final = "breaker"
-"""Values of `shareq.paused`, besides `true`."""
+"""The value of `shareq.paused` that the breaker sets; the other values are NOT_PAUSED and `true`."""
 DLQ_TOPIC_NAME: Final = "errors.deadletterqueue.topic.name"
 DLQ_COPY_RECORD: Final = "errors.deadletterqueue.copy.record.enable"
 
@@ -39,9 +41,9 @@ DLQ_TOPICS: Final = "shareq.dlq.topics"
 DLQ_AUTO_CREATE_TOPICS: Final = "errors.deadletterqueue.auto.create.topics.enable"
 
 NOT_BEFORE: Final = "shareq.not.before.ms"
-"""A header: when work on the record may begin, in ms since the epoch, as decimal digits."""
+"""The header with the time before which work on the record must not begin, in ms since the epoch, as decimal digits."""
 LONGEST_TIME: Final = 15
-"""Digits of a time in ms: up to the year 33658."""
+"""The most digits of a time in ms, enough up to the year 33658."""
 
 # Headers of a dead letter (KIP-1191; the last three after the draft KIP-1317, SHAREQ_ERROR our own).
 DLQ_PREFIX: Final = "__dlq."

@@ -1,4 +1,4 @@
-"""PEM texts (RFC 7468) cut into their blocks, as Java takes them: any white space may stand for a line's end. Pure."""
+"""The blocks of PEM texts (RFC 7468), split as Java does: any white space may stand for a line's end. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LINE: Final = 64
 
 
 class PemBlock(NamedTuple):
-    """One block: its label (`CERTIFICATE`, `PRIVATE KEY`), and its text with the lines that OpenSSL wants."""
+    """One block: its label (`CERTIFICATE`, `PRIVATE KEY`), and its text, with line breaks as OpenSSL needs them."""
 
     label: str
     text: str
@@ -23,7 +23,7 @@ class PemBlock(NamedTuple):
 
     @property
     def is_key(self) -> bool:
-        """A private key, encrypted or not."""
+        """True for private keys, encrypted or not."""
         return self.label.endswith("PRIVATE KEY")
 
     def der(self) -> bytes:

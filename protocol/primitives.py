@@ -3,9 +3,9 @@
 The generated functions read fixed-width fields and short lengths themselves; they call these functions for the rest:
 lengths of more than one byte, tagged fields, arrays of numbers and strings, and every error.
 
-Reading never allocates by a number the input claims: an array's count is held against the bytes that remain first, and
-a slice is at most as long as the input. A length that runs past the end is noticed at the latest when the message is
-complete (`Message.decode`), because the position only moves forward.
+Reading never allocates by a number in the input alone: an array's count is first compared with the bytes that remain,
+and a slice is at most as long as the input. A length that runs past the end is noticed at the latest when the message
+is complete (`Message.decode`), because the position only moves forward.
 """
 
 from __future__ import annotations
@@ -17,28 +17,29 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Self
 
 Tags = tuple[tuple[int, bytes], ...]
-"""Tagged fields this code does not know, as (tag, raw bytes), ascending by tag."""
+"""Unknown tagged fields, as (tag, raw bytes), ascending by tag."""
 
 ZERO_UUID: Final = bytes(16)
-"""Kafka's "no id"."""
+"""Kafka's id that stands for no id."""
 
 NEVER: Final = 32768
-"""`FLEXIBLE_FROM` of a message without flexible versions: above every version."""
+"""The value of `FLEXIBLE_FROM` for a message without flexible versions: above every version."""
 
 MAX_STRING_BYTES: Final = 32767
-"""Longest string on the wire, in bytes of UTF-8, in both length forms."""
+"""The most bytes of UTF-8 in a string, in both forms of lengths."""
 
 GATHERED_FROM: Final = 32 * 1024
-"""Records of so many bytes are not copied by a writer into a `Gathered`."""
+"""The number of bytes from which on records are not copied into a `Gathered`."""
 
 
 class MalformedMessage(ValueError):
-    """Bytes of an invalid form."""
+    """The error for bytes of an invalid form."""
 
 
 class UnencodableMessage(ValueError):
-    """A message that cannot be written at the version asked for: a field of another version is set, null where it is
-    not allowed, a number out of its type's range, a string over 32,767 bytes.
+    """The error for a message that cannot be written in the requested version: a field of another version is set, a
+    field is null where that is not allowed, a number is out of its type's range, or a string has more than 32,767
+    bytes.
     """
 
 
@@ -50,7 +51,9 @@ EMPTY: Final[list[Any]] = []
 
 
 class Unset:
-    """The default of a parameter for a struct that may be null and is not null by default: a fresh struct."""
+    """The default of a parameter for a struct that may be null and is not null by default: it stands for a new
+    struct.
+    """
 
     def __repr__(self) -> str:
         return "<default>"
@@ -60,7 +63,7 @@ UNSET: Final = Unset()
 
 
 class Structure:
-    """A struct of the protocol: equality by fields, and a repr. Subclasses name their fields in `FIELDS`."""
+    """A struct of the protocol, with equality by fields, and a repr. Subclasses name their fields in `FIELDS`."""
 
     __slots__ = ()
 
@@ -79,7 +82,7 @@ class Structure:
 
 
 def _shown(name: str, value: object) -> str:
-    """Return a value in a repr: bytes may be records or secrets, so only ids are spelled out."""
+    """Return a value for a repr. Bytes may be records or secrets, so only ids are written out."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return uuid_to_text(bytes(value)) if len(value) == 16 and name.endswith("id") else f"<{len(value)} bytes>"
     if isinstance(value, (list, tuple)):
@@ -88,9 +91,9 @@ def _shown(name: str, value: object) -> str:
 
 
 class Message(Structure):
-    """A request, response, header, or coordinator record's key or value, with codecs for all its versions.
+    """A request, response, header, or a coordinator record's key or value, with codecs for all its versions.
 
-    Versions are inclusive. `API_KEY` is the record type for coordinator records and -1 where there is none.
+    Versions are inclusive. `API_KEY` is the record type of coordinator records, and -1 for messages without one.
     `FLEXIBLE_FROM` is the first flexible version, `NEVER` if there is none.
     """
 
@@ -105,13 +108,13 @@ class Message(Structure):
     ENCODERS: ClassVar[Mapping[int, Callable[[bytearray, Any], None]]] = {}
 
     def encode(self, version: int) -> bytes:
-        """Return this message in wire form. Raise `UnencodableMessage`."""
+        """Return the encoded message. Raise `UnencodableMessage`."""
         out = bytearray()
         self.encode_into(out, version)
         return bytes(out)
 
     def encode_into(self, out: bytearray, version: int) -> None:
-        """Append this message in wire form. Raises `UnencodableMessage`, and then leaves `out` as it was."""
+        """Append the encoded message. Raises `UnencodableMessage`, and then leaves `out` as it was."""
         start = len(out)
         try:
             self.ENCODERS[version](out, self)
@@ -123,9 +126,9 @@ class Message(Structure):
 
     @classmethod
     def decode(cls, data: bytes | memoryview, version: int, offset: int = 0) -> tuple[Self, int]:
-        """Read a message that starts at `offset`; returns it and the offset after it. Raises `MalformedMessage`.
+        """Read a message that starts at `offset`; return it and the offset after it. Raises `MalformedMessage`.
 
-        A field of type `records` is a view into `data`; nothing else refers to it.
+        A field of type `records` is a view of `data`; all other fields are copies.
         """
         buffer = data if type(data) is bytes else bytes(data)
         try:
@@ -155,7 +158,9 @@ def _unencodable(message: Message, version: int, error: Exception) -> Unencodabl
 
 
 def read_uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """Return an unsigned number of at most 32 bits: 7 bits a byte, low group first, high bit set while more follow."""
+    """Return an unsigned number of at most 32 bits: 7 bits in a byte, the low ones first; the high bit is set in all
+    but the last byte.
+    """
     value = data[pos]
     pos += 1
     if value < 0x80:
@@ -173,12 +178,12 @@ def read_uvarint(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_length(data: bytes, pos: int) -> tuple[int, int]:
-    """Return the compact length (n + 1; 0 is null) whose first byte, already looked at, is before `pos`."""
+    """Return the compact length (n + 1; 0 is null) whose first byte, which was already read, is before `pos`."""
     return read_uvarint(data, pos - 1)
 
 
 def read_string_length(data: bytes, pos: int) -> tuple[int, int]:
-    """Read a string's length like `read_length`: null and more than 32,767 bytes are refused."""
+    """Read a string's length as `read_length` does; refuse null and more than 32,767 bytes."""
     length, pos = read_uvarint(data, pos - 1)
     if length == 0:
         raise null_value()
@@ -188,7 +193,7 @@ def read_string_length(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_bytes_length(data: bytes, pos: int) -> tuple[int, int]:
-    """Read the length of bytes like `read_length`: null is refused."""
+    """Read the length of bytes as `read_length` does; refuse null."""
     length, pos = read_uvarint(data, pos - 1)
     if length == 0:
         raise null_value()
@@ -196,7 +201,9 @@ def read_bytes_length(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_tags(data: bytes, pos: int, first: int) -> tuple[Tags, int]:
-    """Return the tag buffer whose first byte, `first` (not zero), is before `pos`. Its tags must ascend strictly."""
+    """Return the tag buffer whose first byte, `first` (not zero), is before `pos`. Its tags must be strictly
+    ascending.
+    """
     count = first
     if first > 0x7F:
         count, pos = read_uvarint(data, pos - 1)
@@ -218,7 +225,7 @@ def read_tags(data: bytes, pos: int, first: int) -> tuple[Tags, int]:
 
 
 def read_compact_int8s(data: bytes, pos: int, first: int) -> tuple[list[int], int]:
-    """Return the array of int8 whose compact length starts with the byte `first`, before `pos`. It is not null."""
+    """Return the array of int8, not null, whose compact length begins with the byte `first`, before `pos`."""
     length = first
     if not 0 < first < 128:
         length, pos = read_bytes_length(data, pos)
@@ -236,7 +243,7 @@ def _array_struct(count: int, code: str) -> struct.Struct:
 
 
 def read_numbers(data: bytes, pos: int, count: int, code: str) -> tuple[list[Any], int]:
-    """`count` numbers of the `struct` format `code`, big-endian. (Any: int, float or bool by the code.)"""
+    """Read `count` numbers of the `struct` format `code`, big-endian. (Any: int, float or bool by the code.)"""
     size = count * _WIDTHS[code]
     if not 0 <= size <= len(data) - pos:
         raise bad_count(count)
@@ -244,7 +251,7 @@ def read_numbers(data: bytes, pos: int, count: int, code: str) -> tuple[list[Any
 
 
 def read_uuids(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
-    """`count` ids of 16 bytes."""
+    """Read `count` ids of 16 bytes."""
     end = pos + count * 16
     if not pos <= end <= len(data):
         raise bad_count(count)
@@ -252,7 +259,7 @@ def read_uuids(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
 
 
 def read_compact_strings(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
-    """`count` strings with compact lengths; none is null."""
+    """Read `count` strings with compact lengths; none is null."""
     if not 0 <= count <= len(data) - pos:
         raise bad_count(count)
     values: list[str] = []
@@ -268,7 +275,7 @@ def read_compact_strings(data: bytes, pos: int, count: int) -> tuple[list[str], 
 
 
 def read_strings(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
-    """`count` strings with int16 lengths; none is null."""
+    """Read `count` strings with int16 lengths; none is null."""
     if not 0 <= count * 2 <= len(data) - pos:
         raise bad_count(count)
     values: list[str] = []
@@ -284,7 +291,7 @@ def read_strings(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
 
 
 def read_compact_byte_strings(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
-    """`count` byte strings with compact lengths; none is null."""
+    """Read `count` byte strings with compact lengths; none is null."""
     if not 0 <= count <= len(data) - pos:
         raise bad_count(count)
     values: list[bytes] = []
@@ -296,7 +303,7 @@ def read_compact_byte_strings(data: bytes, pos: int, count: int) -> tuple[list[b
 
 
 def read_byte_strings(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
-    """`count` byte strings with int32 lengths; none is null."""
+    """Read `count` byte strings with int32 lengths; none is null."""
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     values: list[bytes] = []
@@ -315,14 +322,14 @@ _UNPACK_INT32: Final = struct.Struct(">i").unpack_from
 
 
 def bad_count(count: int) -> MalformedMessage:
-    """Return the error for an array's count that is negative (a forbidden null), or more than the
-    bytes left can hold.
+    """Return the error for an array's count that is negative (a forbidden null), or too large for the remaining
+    bytes.
     """
     return MalformedMessage(f"array of {count} elements: null, or more than the message can hold")
 
 
 def bad_length(length: int) -> MalformedMessage:
-    """Return the error for a negative length that does not mean null here."""
+    """Return the error for a negative length in a field that may not be null."""
     return MalformedMessage(f"length {length}")
 
 
@@ -337,7 +344,7 @@ def bad_tag(name: str, tag: int) -> MalformedMessage:
 
 
 def bad_tag_size(name: str, tag: int, size: int, end: int) -> MalformedMessage:
-    """Return the error for a tagged field whose value is longer or shorter than its size says."""
+    """Return the error for a tagged field whose value is longer or shorter than its size field says."""
     return MalformedMessage(f"tag {tag} of {name}: a value of {end} bytes in a field of {size}")
 
 
@@ -352,7 +359,7 @@ NO_TAGS: Final = b"\0"
 
 
 def uvarint(value: int) -> bytes:
-    """Return an unsigned variable-length number. ValueError if it is negative."""
+    """Return an unsigned variable-length number. Raises ValueError if it is negative."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -375,9 +382,9 @@ def put_compact_string(out: bytearray, value: str) -> None:
 
 
 class Gathered(bytearray):
-    """A message in wire form but for large records, which are not copied: `pieces` has them in their places.
+    """An encoded message without its large records, which are not copied; `pieces` puts them in their places.
 
-    `left` are those records, which must not change, each with the number of bytes here that come before it.
+    `left` are those records, which must not change, each with the number of bytes in this object that precede it.
     """
 
     __slots__ = ("left",)
@@ -388,7 +395,7 @@ class Gathered(bytearray):
 
     @property
     def size(self) -> int:
-        """Bytes, all in all."""
+        """The number of all bytes, those of the large records included."""
         return len(self) + sum(len(records) for _, records in self.left)
 
     def pieces(self) -> list[bytes | bytearray | memoryview]:
@@ -479,17 +486,17 @@ def put_byte_strings(out: bytearray, values: list[bytes]) -> None:
 
 
 def not_in_version(name: str, field: str) -> UnencodableMessage:
-    """Return the error for a field that is set although the version being written lacks it."""
+    """Return the error for a field that is set although the written version does not have it."""
     return UnencodableMessage(f"{name}.{field} is set, but this version has no such field")
 
 
 def null_not_allowed(name: str, field: str) -> UnencodableMessage:
-    """Return the error for None in a field that may not be null in the version being written."""
+    """Return the error for None in a field that may not be null in the written version."""
     return UnencodableMessage(f"{name}.{field} may not be null in this version")
 
 
 def bad_uuid(value: bytes) -> UnencodableMessage:
-    """Return the error for an id that is not 16 bytes."""
+    """Return the error for an id that does not have 16 bytes."""
     return UnencodableMessage(f"uuid of {len(value)} bytes")
 
 
@@ -499,14 +506,14 @@ _UUID_TEXT: Final = "[A-Za-z0-9_-]{22}"  # compiled by its first use, as a start
 
 
 def uuid_to_text(uuid: bytes) -> str:
-    """URL-safe base64 without padding, 22 characters, as Kafka's tools print ids."""
+    """Return an id as Kafka's tools print it: 22 characters of URL-safe base64 without padding."""
     if len(uuid) != 16:
         raise ValueError(f"uuid of {len(uuid)} bytes")
     return base64.urlsafe_b64encode(uuid)[:22].decode()
 
 
 def uuid_from_text(text: str) -> bytes:
-    """Return the 16 bytes of an id in its text form. ValueError if it is not one."""
+    """Return the 16 bytes of an id in its text form. Raises ValueError for any other text."""
     if not re.fullmatch(_UUID_TEXT, text):
         raise ValueError(f"not an id: {text!r}")
     return base64.urlsafe_b64decode(text + "==")
@@ -516,7 +523,7 @@ def uuid_from_text(text: str) -> bytes:
 
 
 def zigzag_varint(value: int) -> bytes:
-    """Return a signed number (32 or 64 bits) in zig-zag form: small magnitudes take few bytes."""
+    """Return a signed number (32 or 64 bits) in zig-zag form, in which numbers near zero take few bytes."""
     return uvarint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 

@@ -1,4 +1,6 @@
-"""Writing a message whose rows are made in parts: each part by itself, the bytes around them at the end. Pure."""
+"""The writing of a message whose rows are made in parts: each part is written by itself, the bytes around them at the
+end. Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from shareq.protocol.stepped_writing import SteppedWriter, Write
 
 
 class _SoMany(list[Any]):
-    """Rows of which only the number is known."""
+    """A stand-in for an array of which only the number of elements is known."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -22,7 +24,7 @@ class _SoMany(list[Any]):
 
 
 class RowWriter:
-    """Writes messages of one class in one version; `field` names the array at the top whose elements are the rows."""
+    """A writer of messages of one class in one version; `field` is the message's array whose elements are the rows."""
 
     def __init__(self, message_class: type[Message], version: int, field: str) -> None:
         self._field = field
@@ -37,12 +39,14 @@ class RowWriter:
         self._encode: Callable[[bytearray, Any], None] = FunctionType(encoder.__code__, own, encoder.__name__)
 
     def rows(self, message: Message) -> Generator[None, None, Gathered]:
-        """Yield the rows of the message in wire form, without their count; with pauses where a row is long."""
+        """Return the encoded rows of the message, without their count; pause if a row is long."""
         _, write = self._around(Gathered(), message)
         return (yield from self._steps.elements(write, getattr(message, self._field)))
 
     def whole(self, start: bytes, message: Message, count: int, rows: list[Gathered]) -> Gathered:
-        """`start`, then the message with `count` rows, which are in `rows` in wire form. Changes the message."""
+        """Return `start`, then the message with `count` rows, which are in `rows`, already encoded. Changes the
+        message.
+        """
         out = Gathered(start)
         setattr(message, self._field, _SoMany(count))
         at, _ = self._around(out, message)
@@ -50,7 +54,9 @@ class RowWriter:
         return out
 
     def _around(self, out: Gathered, message: Message) -> tuple[int, Write]:
-        """Write the message without its rows; return their places in `out`, and their writers."""
+        """Write the message without its rows; return the position of the rows in `out`, and the function that writes
+        them.
+        """
         self._rows, self._mark = getattr(message, self._field), None
         self._encode(out, message)
         assert self._mark is not None, "an array of structs at the top"

@@ -1,4 +1,4 @@
-"""Structs of one width, of which a message has many: written from tuples, read without an object for each. Pure."""
+"""Arrays of many structs of one width: they are written from tuples, and read without an object for each. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def _struct_of(count: int, codes: str) -> Struct:
 
 
 def put_rows(out: bytearray, rows: Sequence[Sequence[Any]], codes: str) -> None:
-    """Append structs, each given as a tuple of its fields; `codes` are the `struct` formats of one, with x for an empty
-    tag buffer. (Any: int or bool.)
+    """Append structs, each given as a tuple of its fields. `codes` are the `struct` formats of one struct's fields,
+    with x for an empty tag buffer. (Any: int or bool.)
     """
     if len(rows) <= _AT_ONCE:
         out += _struct_of(len(rows), codes).pack(*chain.from_iterable(rows))
@@ -30,10 +30,11 @@ def put_rows(out: bytearray, rows: Sequence[Sequence[Any]], codes: str) -> None:
 
 
 class Rows(Sequence[T]):
-    """An array of structs as encoded bytes. The structs are made when one is read; it is equal to a list of them.
+    """An array of structs, kept as encoded bytes. The structs are made when one of them is read; the array is equal to
+    a list of them.
 
-    `codes` are the `struct` formats of the numbers in one, with x for those that are the same in all; `make` makes them
-    all.
+    `codes` are the `struct` formats of one struct's numbers, with x for bytes that are the same in all; `make` makes
+    all structs.
     """
 
     __slots__ = ("_codes", "_count", "_data", "_items", "_make")
@@ -46,7 +47,7 @@ class Rows(Sequence[T]):
         self._items: list[T] | None = None
 
     def numbers(self) -> list[int]:
-        """Return the numbers of all structs, one after the other."""
+        """Return the numbers of all structs in one list."""
         if self._count <= _AT_ONCE:
             return list(_struct_of(self._count, self._codes).unpack(self._data))
         return list(chain.from_iterable(_struct_of(1, self._codes).iter_unpack(self._data)))

@@ -4,8 +4,8 @@
     class Session(NamedTuple):
         timeout_ms: int = setting(integer("session.timeout.ms", 45_000, "A member silent for so long leaves."))
 
-`Session()` has the defaults, `keys_of(Session)` the properties, and `settings_from(Session, values)` what is in effect.
-A field may be such settings itself, and one without a property has an ordinary default.
+`Session()` has the defaults, `keys_of(Session)` yields the properties, and `settings_from(Session, values)` returns the
+effective settings. A field may be a class of settings itself; a field without a property has an ordinary default.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def setting(key: ConfigKey[V]) -> V: ...
 @overload
 def setting(key: ConfigKey[W], read: Callable[[W], V]) -> V: ...
 def setting(key: ConfigKey[Any], read: Callable[[Any], object] | None = None) -> Any:
-    """Declare a field with its property; `read` makes the field's value of the property's."""
+    """Return the default of a field that has a property; `read` converts the property's value to the field's."""
     return _Field(key, read)
 
 
 def settings(made: type[S]) -> type[S]:
-    """Take the fields of a NamedTuple that were declared with `setting`: their defaults are the properties'."""
+    """Decorate a NamedTuple with fields that were declared with `setting`: the properties' defaults become theirs."""
     defaults = cast(Any, made)._field_defaults
     _FIELDS[made] = {name: each for name, each in defaults.items() if isinstance(each, _Field)}
     _NESTED[made] = {name: type(each) for name, each in defaults.items() if type(each) in _FIELDS}
@@ -61,7 +61,7 @@ def keys_of(made: type[tuple[Any, ...]]) -> Iterator[ConfigKey[Any]]:
 
 
 def settings_from(made: type[S], values: Mapping[str, ConfigValue], **others: object) -> S:
-    """Return the settings of values by property. `others` are fields without a property."""
+    """Return the settings with these values, by property. `others` are the values of fields without a property."""
     given = {name: each.of(values) for name, each in _FIELDS[made].items()}
     nested: dict[str, object] = {name: settings_from(each, values) for name, each in _NESTED[made].items()}
     return cast(Any, made)(**given, **nested, **others)  # type: ignore[no-any-return]

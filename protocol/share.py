@@ -7,18 +7,19 @@ from typing import Final
 
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
-"""MemberEpoch of a ShareGroupHeartbeat that joins the group, and of one that leaves it."""
+"""The MemberEpoch of a ShareGroupHeartbeat that leaves the group; JOIN_EPOCH is that of one that joins."""
 
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
-"""ShareSessionEpoch of a request that opens a share session, and of the one that closes it."""
+"""The ShareSessionEpoch of a request that closes a share session; INITIAL_EPOCH is that of one that opens it."""
 
 MAX_EPOCH: Final = 2**31 - 1
-"""Highest ShareSessionEpoch; 1 follows it."""
+"""The highest ShareSessionEpoch; the next one is 1."""
 
 
 class RecordState(IntEnum):
-    """Delivery state of a record in flight. The numbers are the persisted `DeliveryState`; ACQUIRED is never persisted.
+    """The delivery states of a record in flight. The numbers are those of the persisted `DeliveryState`; ACQUIRED is
+    never persisted.
 
     An ARCHIVING record is dead, and its dead letter is not written yet (KIP-1191): no member gets it, and it counts as
     in flight.
@@ -32,14 +33,14 @@ class RecordState(IntEnum):
 
 
 TERMINAL: Final = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
-"""The states that no record leaves; DeliveryCompleteCount is of these."""
+"""The states that no record leaves. DeliveryCompleteCount counts records in these states."""
 
 
 class AcknowledgeType(IntEnum):
-    """A consumer's verdict on a record that it acquired, as ShareFetch and ShareAcknowledge carry it.
+    """A consumer's verdicts on a record that it has acquired, with their numbers in ShareFetch and ShareAcknowledge.
 
-    GAP: the log has no such record. RENEW keeps the record and restarts its lock (KIP-1222); it needs version 2 of the
-    RPC.
+    GAP: the log has no such record. RENEW keeps the record and restarts its acquisition lock (KIP-1222); it needs
+    version 2 of the RPC.
     """
 
     GAP = 0
@@ -50,9 +51,9 @@ class AcknowledgeType(IntEnum):
 
 
 class AcquireMode(IntEnum):
-    """ShareFetch's ShareAcquireMode (KIP-1206).
+    """The values of ShareFetch's ShareAcquireMode (KIP-1206).
 
-    BATCH_OPTIMIZED rounds MaxRecords up to the end of a record batch, RECORD_LIMIT keeps to it.
+    BATCH_OPTIMIZED rounds MaxRecords up to the end of a record batch, RECORD_LIMIT does not.
     """
 
     BATCH_OPTIMIZED = 0

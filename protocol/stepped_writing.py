@@ -1,8 +1,8 @@
-"""Writing long messages in steps: their arrays are written some elements at a time, with pauses. Pure.
+"""The writing of long messages in steps: their arrays are written some elements at a time, with pauses. Pure.
 
-The bytes are those of `Message.encode`: the generated writers run with other writers of arrays in their places. A long
-array is written first, in pieces; then the structure around it is written again from its start, and takes the finished
-array.
+The bytes are those of `Message.encode`: the generated writers run with other writers in the place of their writers of
+arrays. A long array is written first, in pieces; then the structure around it is written again from its start, and
+takes the finished array.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from shareq.protocol.primitives import GATHERED_FROM, Gathered, Message
 
 STEP_ELEMENTS: Final = 2_000
-"""Elements between two pauses: a millisecond or two."""
+"""The elements between two pauses: a millisecond or two."""
 
 _LONG: Final = 250  # elements that are written together, if they have no arrays
 _PIECE: Final = 100  # of an array whose elements have no arrays
@@ -23,7 +23,7 @@ Write = Callable[[Gathered, list[Any]], None]  # Any: structs of the array's cla
 
 
 class _LongArray(Exception):
-    """An array that has to be written first, in pieces."""
+    """The signal that an array has to be written first, in pieces."""
 
     def __init__(self, write: Write, items: list[Any]) -> None:
         super().__init__()
@@ -32,8 +32,8 @@ class _LongArray(Exception):
 
 
 class SteppedWriter:
-    """Writes messages of one class in one version, one at a time. `writers` are those of its arrays, by their names in
-    the generated module.
+    """A writer of messages of one class in one version, one at a time. `writers` are the writers of their arrays, by
+    the names in the generated module.
     """
 
     def __init__(self, message_class: type[Message], version: int) -> None:
@@ -54,7 +54,9 @@ class SteppedWriter:
         self._step = 0  # elements since the last pause
 
     def message(self, start: bytes, message: Message) -> Generator[None, None, Gathered]:
-        """`start`, then the message, which must not change meanwhile. Raises the errors of the generated writers."""
+        """Return `start`, then the encoded message, which must not change meanwhile. Raises the errors of the generated
+        writers.
+        """
         self._begin()
         while True:
             out = Gathered(start)
@@ -67,7 +69,7 @@ class SteppedWriter:
                 return out
 
     def elements(self, write: Write, items: list[Any]) -> Generator[None, None, Gathered]:
-        """Yield the elements of one array without their count; `write` is one of `writers`."""
+        """Return the encoded elements of one array without their count; `write` is one of `writers`."""
         self._begin()
         return (yield from self._in_pieces(write, items))
 
@@ -76,7 +78,7 @@ class SteppedWriter:
         self._step = 0
 
     def _first(self, array: _LongArray) -> Generator[None, None, None]:
-        """Write an array, and keep it ready for the message it belongs to."""
+        """Write an array, and keep its bytes for the structure that it belongs to."""
         written = yield from self._in_pieces(array.write, array.items)
         self._ready[id(array.items)] = written
 
@@ -91,7 +93,7 @@ class SteppedWriter:
         return out
 
     def _piece(self, out: Gathered, write: Write, some: list[Any]) -> Generator[None, None, None]:
-        """Elements of a long array, in which there may be long arrays."""
+        """Write some elements of a long array, which may themselves have long arrays."""
         size, left = len(out), len(out.left)
         inside: list[list[Any]] = []
         while True:

@@ -1,7 +1,8 @@
 """Limits on schemas' names and sizes, so that accepted schemas give code that works.
 
-Names are Kafka's: ASCII letters and digits, classes in capitals at the front. Refused are those whose Python form the
-generated code uses itself, or that two things would share. Texts and defaults may be anything: `emit` escapes them.
+Names follow Kafka's form: ASCII letters and digits; classes begin with a capital. A name is refused if the generated
+code uses its Python form itself, or if two fields or classes would share that form. Texts and defaults are not limited:
+`emit` escapes them.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from shareq.protocol.generator.names import snake
 
 LONGEST_NAME: Final = 100
 MOST_VERSIONS: Final = 1_000
-"""Versions of a message; Apache Kafka's have 20 at most."""
+"""The most versions of a message; Apache Kafka's have 20 at most."""
 DEEPEST: Final = 32
-"""Structs in structs; Apache Kafka's are 4 deep at most."""
+"""The most levels of nested structs; Apache Kafka's have 4 at most."""
 TABLES: Final = frozenset(("index", "error_codes"))
-"""Generated modules that are no message's."""
+"""The generated modules that belong to no message."""
 
 _CLASS: Final = re.compile(rf"[A-Z][A-Za-z0-9]{{0,{LONGEST_NAME - 1}}}")
 _FIELD: Final = re.compile(rf"[A-Za-z][A-Za-z0-9]{{0,{LONGEST_NAME - 1}}}")
@@ -34,13 +35,13 @@ _USED_FIELDS: Final = frozenset(
 
 
 def shown(value: object) -> str:
-    """Return a value as an error names it: in one line, not longer than a name."""
+    """Return a value for an error's text: in one line, no longer than a name may be."""
     text = ascii(value)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..."
 
 
 def class_name_problem(name: str) -> str | None:
-    """Return why a message or struct cannot be called that; None if it can."""
+    """Return why a message or struct cannot have this name; None if it can."""
     if not _CLASS.fullmatch(name):
         return f"name must be a capital, then letters and digits, {LONGEST_NAME} at most, of ASCII; it is {shown(name)}"
     if name in _USED_CLASSES:
@@ -49,7 +50,7 @@ def class_name_problem(name: str) -> str | None:
 
 
 def field_name_problem(name: str) -> str | None:
-    """Return why a field cannot be called that; None if it can."""
+    """Return why a field cannot have this name; None if it can."""
     if not _FIELD.fullmatch(name):
         return f"name must be a letter, then letters and digits, {LONGEST_NAME} at most, of ASCII; it is {shown(name)}"
     if snake(name) in _USED_FIELDS:
@@ -58,14 +59,16 @@ def field_name_problem(name: str) -> str | None:
 
 
 def constant_name_problem(name: str) -> str | None:
-    """Return why an error code cannot be called that; None if it can."""
+    """Return why an error code cannot have this name; None if it can."""
     if not _CONSTANT.fullmatch(name):
         return f"name must be a capital, then capitals, digits and underscores of ASCII; it is {shown(name)}"
     return None
 
 
 def shared_name(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return two fields of one struct that would share a variable: by their names, or by the counts of arrays."""
+    """Return two fields of one struct that would share a local variable, for their values or for the counts of their
+    arrays.
+    """
     taken: dict[str, str] = {}
     for name in names:
         other = taken.setdefault(snake(name), name)
@@ -79,12 +82,12 @@ def shared_name(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 Nesting = Mapping[str, Sequence[tuple[str, str]]]
-"""The fields of each struct that hold structs: (field, struct), both by name."""
+"""The fields of each struct, by its name, that have structs: (field, struct), both by name."""
 
 
 def cycle(nesting: Nesting) -> list[tuple[str, str]] | None:
-    """Return the fields, as (struct, field), by which a struct contains itself, the last one closing the circle; None
-    without a circle. Every struct that a field names is a key.
+    """Return the fields, as (struct, field), by which a struct contains itself, ending with the field that closes the
+    cycle; None without a cycle. Every struct that a field names must be a key.
     """
     done: set[str] = set()
     for start in nesting:
@@ -109,7 +112,7 @@ def cycle(nesting: Nesting) -> list[tuple[str, str]] | None:
 
 
 def depth(nesting: Nesting) -> int:
-    """Return how deep structs are nested at most. No struct contains itself."""
+    """Return the number of levels of nested structs. No struct may contain itself."""
     known: dict[str, int] = {}
     stack = list(nesting)
     while stack:

@@ -1,4 +1,4 @@
-"""Specs to class definitions."""
+"""The generation of class definitions from specs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def emit_struct_class(out: CodeBuffer, codec: MessageCodec, struct: StructSpec, 
 
 
 def emit_message_class(out: CodeBuffer, codec: MessageCodec, tables: list[tuple[str, str, str]]) -> None:
-    """Emit the class of a message. `tables` is (version, decoder's name, encoder's name) for each valid version."""
+    """Emit the class of a message. `tables` has (version, decoder's name, encoder's name) for each valid version."""
     message = codec.message
     base = codec.module.use("Message")
     with out.block(f"class {message.name}({base}):"):
@@ -71,7 +71,9 @@ def _emit_slots_and_init(out: CodeBuffer, codec: MessageCodec, struct: StructSpe
 
 
 def emit_default_checks(out: CodeBuffer, codecs: dict[str, tuple[MessageCodec, StructSpec]]) -> None:
-    """Emit, for structs compared with their default when written, a function that compares without building one."""
+    """Emit a function that compares a struct with its default, without making the default, for structs whose writers
+    need it.
+    """
     for name in sorted(codecs):
         codec, struct = codecs[name]
         conditions = [codec.is_default(field, f"item.{snake(field.name)}") for field in codec.fields(struct)]

@@ -1,4 +1,6 @@
-"""Specs to the text of a module: classes, decoding and encoding functions for all versions of one RPC or record."""
+"""The generation of a module from specs: classes, and decoding and encoding functions for all versions of one RPC or
+record.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,7 @@ def _emit_message(out: CodeBuffer, codec: MessageCodec) -> None:
 
 
 def _uses(codec: MessageCodec) -> tuple[set[StructLayout], set[StructLayout]]:
-    """Return the layouts that are read one at a time, and those read as arrays."""
+    """Return the layouts that are read one at a time, and those that are read as arrays."""
     singles = set(codec.layouts.by_version.values())
     arrays: set[StructLayout] = set()
     for layout in codec.layouts.reachable():

@@ -1,9 +1,9 @@
-"""Layouts to decoding functions.
+"""The generation of decoding functions from layouts.
 
 A function reads one struct, or a whole array of them in one loop. Adjacent fixed-width fields become one `unpack`; the
 first byte behind them (a compact length, the number of tags) or a classic length joins in, since at least that much
-must exist. `pos` only moves forward, so a value that runs past the end shows when the next field is read, or in
-`Message.decode`, and slices never take more than there is.
+must exist. `pos` only moves forward, so a value that runs past the end is noticed when the next field is read, or in
+`Message.decode`, and slices never take more than the input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _A_FEW: Final = 3  # array elements; up to here setting up an iterator costs mor
 
 
 def local_name(field: FieldLayout) -> str:
-    """Return the local variable that holds a field."""
+    """Return the name of the local variable for a field."""
     name = snake(field.spec.name)
     return f"{name}_" if name in _OUR_LOCALS else name
 
@@ -37,8 +37,8 @@ def _is_compact_int8s(field: FieldLayout) -> bool:
 
 
 class _Regular(NamedTuple):
-    """Elements of the usual size: the fields read from one, as (struct code, local variable), the constructor call, and
-    the values that are the same in all.
+    """The elements of the usual size: the fields that are read from each, as (struct code, local variable), the
+    constructor call, and the values that are equal in all.
     """
 
     run: list[tuple[str, str]]
@@ -55,7 +55,7 @@ class _Regular(NamedTuple):
 
 
 class DecodeEmitter:
-    """Writes the decoding functions of one message."""
+    """The emitter of one message's decoding functions."""
 
     def __init__(self, out: CodeBuffer, codec: MessageCodec) -> None:
         self.out = out
@@ -64,7 +64,7 @@ class DecodeEmitter:
         self._run: list[tuple[str, str]] = []  # (struct code, local variable) read in one go
 
     def emit(self, layout: StructLayout, *, array: bool, comment: str) -> None:
-        """Emit the function for one struct or an array of it, and the one for its tagged fields."""
+        """Emit the function for one struct or an array of it, and the function for its tagged fields."""
         cls = self.codec.class_of(layout.spec.name)
         if array and self._has_rows(layout):
             self._rows_maker(layout, cls)
@@ -104,11 +104,12 @@ class DecodeEmitter:
         )
 
     def _has_rows(self, layout: StructLayout) -> bool:
-        """Return whether an array may be kept as the bytes it is, where all its elements have the usual size."""
+        """Return True if an array may be kept as bytes when all its elements have the usual size."""
         return layout.spec.name in ROWS_READ and layout.flexible and self._can_be_regular(layout)
 
     def _regular_elements(self, layout: StructLayout, cls: str) -> None:
-        """Read elements of the usual size in one pass; the first that is not leaves the rest to the general loop.
+        """Emit a loop that reads elements of the usual size in one pass; from the first other element on, the general
+        loop reads.
 
         For a few elements the general loop is quicker.
         """
@@ -159,7 +160,7 @@ class DecodeEmitter:
         return _Regular(run, arguments, usual)
 
     def _rows_maker(self, layout: StructLayout, cls: str) -> None:
-        """Emit the function that makes elements of the usual size, of an array that was read without."""
+        """Emit the function that makes the elements of an array that was kept as bytes."""
         out, regular = self.out, self._regular(layout)
         out.blank()
         with out.block(f"def {self.codec.function('make', layout, '_array')}(data: bytes) -> list[{cls}]:"):
@@ -172,7 +173,7 @@ class DecodeEmitter:
             out.line("]")
 
     def _rows(self, layout: StructLayout, regular: _Regular) -> None:
-        """Return the array without making its elements, if all of them have the usual size."""
+        """Emit the return of an array as bytes, if all its elements have the usual size."""
         out, size = self.out, regular.size
         out.line(f"rows = data[pos : pos + count * {size}]")
         conditions: list[str] = []
@@ -204,7 +205,7 @@ class DecodeEmitter:
             self._flush()
 
     def _finish(self, layout: StructLayout, cls: str, use: str) -> None:
-        """Build the object, with its tags if the version has them, and hand it to `use`."""
+        """Emit the construction of the object, with its tags if the version has them; hand the expression to `use`."""
         out = self.out
         known = layout.flexible and bool(layout.tagged() or layout.foreign_tags())
         arguments = [
@@ -231,7 +232,7 @@ class DecodeEmitter:
             out.line(use.format("item"))
 
     def emit_tags(self, layout: StructLayout) -> None:
-        """Emit the function that reads the tag buffer into an object that holds defaults."""
+        """Emit the function that reads a tag buffer into an object with default values."""
         out = self.out
         cls = self.codec.class_of(layout.spec.name)
         name = self.codec.function("read", layout, "_tags")
@@ -334,7 +335,9 @@ class DecodeEmitter:
         self._value(field, local, "n - 1")
 
     def _compact_int8s(self, local: str) -> None:
-        """AcknowledgeTypes: a list of one small number for nearly every batch, so that case is spelled out."""
+        """Emit the reading of AcknowledgeTypes. Nearly every batch has a list of one small number, so this case has
+        code of its own.
+        """
         out = self.out
         with out.block("if n == 2 and data[pos] < 128:"):
             out.line(f"{local} = [data[pos]]")
@@ -361,7 +364,7 @@ class DecodeEmitter:
                 out.line(f"raise {self.module.use('bad_length')}(n)")
 
     def _value(self, field: FieldLayout, local: str, count: str) -> None:
-        """Emit the reading of the value behind its length; `count` is the expression for the length."""
+        """Emit the reading of a value after its length; `count` is the expression for the length."""
         of = field.spec.type
         if of.array:
             self.out.line(f"{local}, pos = {self._array_reader(field, count)}")
@@ -393,7 +396,7 @@ class DecodeEmitter:
     # -- fixed-width runs
 
     def _read_first(self, code: str) -> None:
-        """End a run with a number on which the next fields depend, in the local variable `n`."""
+        """End a run of fields with a number that the next fields depend on, in the local variable `n`."""
         self._run.append((code, "n"))
         self._flush()
 

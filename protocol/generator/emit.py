@@ -13,14 +13,14 @@ _OPENING: Final = '"""'
 
 
 class CodeBuffer:
-    """Collects lines; knows the current indentation."""
+    """Lines of code, and the current indentation."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._depth = 0
 
     def line(self, text: str = "") -> None:
-        """One line at the current indentation; an empty one stays empty."""
+        """Append a line at the current indentation; an empty one gets no indentation."""
         self._lines.append(" " * (self._depth * _STEP) + text if text else "")
 
     @property
@@ -34,29 +34,30 @@ class CodeBuffer:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """`header` (with its colon) and, inside the `with`, the lines below it."""
+        """Append `header` (with its colon), and indent the lines inside the `with` below it."""
         self.line(header)
         with self.indented():
             yield
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Lines one step further in."""
+        """Indent the lines inside the `with` by one step."""
         self._depth += 1
         yield
         self._depth -= 1
 
     def blank(self, count: int = 2) -> None:
-        """Empty lines, unless nothing stands above."""
+        """Append empty lines, unless the buffer is empty."""
         if self._lines:
             self._lines.extend([""] * count)
 
     def bracketed(
         self, head: str, items: Sequence[str], tail: str, *, one_per_line: bool = False, display: bool = False
     ) -> None:
-        """`head` + comma-separated items + `tail`; on several lines if it is too long for one.
+        """Append `head`, comma-separated items and `tail`, on several lines if they are too long for one.
 
-        Arguments move to a line of their own first; the items of a `display` (tuple, dict) only to one line each.
+        First the arguments move to a line of their own; if they are still too long, each gets a line. The items of a
+        `display` (tuple, dict) get one line each at once.
         """
         joined = ", ".join(items)
         if not one_per_line and self.fits(head + joined + tail):
@@ -72,7 +73,7 @@ class CodeBuffer:
         self.line(tail)
 
     def docstring(self, text: str) -> None:
-        """Emit a docstring, its lines wrapped. The text's own line breaks stay."""
+        """Append a docstring with wrapped lines. Line breaks of the text stay."""
         width = WIDTH - self._depth * _STEP
         if "\n" not in text and len(text) + 6 <= width:
             self.line(f'"""{_in_docstring(text, ends=True)}"""')
@@ -87,12 +88,12 @@ class CodeBuffer:
         self.line('"""')
 
     def comment(self, text: str) -> None:
-        """Emit a `#` comment, wrapped."""
+        """Append a `#` comment with wrapped lines."""
         for line in textwrap.wrap(text, WIDTH - self._depth * _STEP - 2):
             self.line(f"# {line}")
 
     def extend(self, other: CodeBuffer) -> None:
-        """Everything of another buffer, at its own indentation."""
+        """Append all lines of another buffer, with its indentation."""
         self._lines.extend(other._lines)
 
     def text(self) -> str:
@@ -112,7 +113,7 @@ def literal(value: bool | int | float | str | bytes | None) -> str:
 
 
 def _in_docstring(line: str, *, ends: bool = False) -> str:
-    """Return a line as it stands between triple quotes, which end nowhere in it, nor in front of those that follow."""
+    """Return a line escaped for a docstring, so that it neither ends the docstring nor changes its closing quotes."""
     escaped = _escaped(line)
     if _OPENING in line or (ends and line.endswith('"')):
         return escaped.replace('"', '\\"')
@@ -120,7 +121,7 @@ def _in_docstring(line: str, *, ends: bool = False) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text with escapes for backslashes and for invisible or forbidden characters."""
+    """Return the text with escapes for backslashes, and for invisible or forbidden characters."""
     return "".join(_ESCAPES.get(char) or (char if char.isprintable() else _code(char)) for char in text)
 
 

@@ -1,4 +1,6 @@
-"""Layouts to encoding functions: the mirror of `decode`, plus the checks that a value can be expressed at all."""
+"""The generation of encoding functions from layouts: the mirror of `decode`, with checks that a value can be
+encoded.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _ARRAY_WRITERS: Final = {
 
 
 class EncodeEmitter:
-    """Writes the encoding functions of one message."""
+    """The emitter of one message's encoding functions."""
 
     def __init__(self, out: CodeBuffer, codec: MessageCodec) -> None:
         self.out = out
@@ -47,7 +49,7 @@ class EncodeEmitter:
                 self._body(layout, cls)
 
     def _rows(self, layout: StructLayout) -> None:
-        """Write tuples of the fields, in their order, if they represent the elements of an array."""
+        """Emit the writing of tuples, which may stand for the elements of an array: their fields in order."""
         fixed = [field.spec.type.element for field in layout.fields if field.positional]
         if layout.spec.name in ROWS_WRITTEN and layout.flexible and len(fixed) == len(layout.fields):
             codes = "".join(FORMAT_CODES[element] for element in fixed)
@@ -146,7 +148,7 @@ class EncodeEmitter:
             self._flush()
 
     def _variable(self, field: FieldLayout, value: str) -> None:
-        """Length and payload of a value that is not null."""
+        """Emit the length and payload of a value that is not null."""
         of = field.spec.type
         if of.struct and not of.array:
             self._flush()

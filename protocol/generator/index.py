@@ -14,7 +14,7 @@ from shareq.protocol.primitives import NEVER
 
 
 def index_text(messages: list[MessageSpec], kafka_version: str) -> str:
-    """`index.py`: the `ApiKey` enum, and one row for each API that has versions."""
+    """Return `index.py`: the enum `ApiKey`, and a row for each API that has versions."""
     out = CodeBuffer()
     out.docstring("Every API in use: key, module, classes, versions.\n\n" + banner(["schemas"], kafka_version))
     out.line()
@@ -98,7 +98,7 @@ def _error_row(raw: object, file: str) -> _ErrorRow:
 
 
 def error_codes_text(path: Path, kafka_version: str) -> str:
-    """`error_codes.py` from `errors.json`. Raises `SchemaError`."""
+    """Return `error_codes.py`, made from `errors.json`. Raises `SchemaError`."""
     rows = _error_rows(path)
     out = CodeBuffer()
     out.docstring("Kafka's error codes.\n\n" + banner([f"schemas/{path.name}"], kafka_version))

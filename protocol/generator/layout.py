@@ -14,7 +14,7 @@ from shareq.protocol.generator.spec import FieldSpec, MessageSpec, SchemaError, 
 
 @dataclass(frozen=True)
 class FieldLayout:
-    """A field in one version. Exactly one of absent, tagged, positional (neither of the two)."""
+    """A field in one version. It is either absent, tagged, or positional (neither of the others)."""
 
     spec: FieldSpec
     absent: bool
@@ -29,7 +29,7 @@ class FieldLayout:
 
     @cached_property
     def min_size(self) -> int:
-        """The fewest bytes a positional field takes."""
+        """The fewest bytes that a positional field takes."""
         of = self.spec.type
         if of.fixed_size is not None:
             return of.fixed_size
@@ -43,7 +43,7 @@ class FieldLayout:
 
 @dataclass(frozen=True)
 class StructLayout:
-    """A struct in one version. `version` (the lowest with this layout) names it and does not count for equality."""
+    """A struct in one version. `version`, the lowest with this layout, names it; equality ignores it."""
 
     spec: StructSpec
     flexible: bool
@@ -52,7 +52,7 @@ class StructLayout:
 
     @cached_property
     def min_size(self) -> int:
-        """The fewest bytes the struct takes."""
+        """The fewest bytes that the struct takes."""
         return sum(item.min_size for item in self.fields if item.positional) + self.flexible
 
     def tagged(self) -> list[FieldLayout]:
@@ -60,7 +60,7 @@ class StructLayout:
         return sorted((item for item in self.fields if item.tagged), key=lambda item: item.spec.tag or 0)
 
     def foreign_tags(self) -> list[int]:
-        """Tags that the struct knows, but not in this version."""
+        """Return the tags of fields that the struct has in other versions only."""
         return sorted(item.spec.tag for item in self.fields if item.spec.tag is not None and not item.tagged)
 
 
@@ -76,7 +76,7 @@ class Layouts:
         self._check_elements()
 
     def _check_elements(self) -> None:
-        """Raise SchemaError for an array whose elements take no bytes, because its count would be unbounded."""
+        """Check arrays. Raises SchemaError if their elements take no bytes, because their count would be unbounded."""
         for layout in self.reachable():
             for item in layout.fields:
                 if item.spec.type.array and item.struct is not None and not item.struct.min_size:
@@ -111,7 +111,7 @@ class Layouts:
         return {struct.name: [spec for spec in struct.fields if spec in present] for struct in structs}
 
     def reachable(self) -> Iterator[StructLayout]:
-        """Every layout that some version uses, members before the structs that hold them, each once."""
+        """Return all layouts that some version uses, each once, members before the structs that have them."""
         seen: set[int] = set()
         for layout in self.by_version.values():
             yield from self._walk(layout, seen)
@@ -141,6 +141,6 @@ class Layouts:
         return any(item.spec is spec and item.nullable for layout in self.reachable() for item in layout.fields)
 
     def structs_in_use(self) -> list[StructSpec]:
-        """Nested structs that some valid version has, in order of declaration."""
+        """Return the nested structs that some valid version has, in order of declaration."""
         used = {layout.spec.name for layout in self.reachable()}
         return [struct for name, struct in self.message.structs.items() if name in used]

@@ -21,10 +21,10 @@ FORMAT_CODES: Final = {
     "uuid": "16s",
 }
 ROWS_WRITTEN: Final = frozenset(("AcquiredRecords", "StateBatch"))
-"""Structs of fixed-width fields of which a broker writes dozens for a request: tuples may stand for them."""
+"""The structs of fixed-width fields of which a broker writes dozens in an answer: tuples may stand for them."""
 
 ROWS_READ: Final = frozenset(("AcknowledgementBatch",))
-"""Structs of which requests bring dozens, nearly always of one width: they are not made before they are looked at."""
+"""The structs of which requests have dozens, nearly always of one width: they are made only when they are read."""
 
 _PYTHON_TYPES: Final = {
     "bool": "bool",
@@ -37,7 +37,7 @@ _PYTHON_TYPES: Final = {
 
 
 class Module:
-    """The names that a module's text refers to, noted while it is emitted."""
+    """The names that a module's text refers to, collected while it is emitted."""
 
     def __init__(self, messages: list[MessageSpec]) -> None:
         self.messages = messages
@@ -52,7 +52,9 @@ class Module:
         self._name_structs()
 
     def _name_structs(self) -> None:
-        """Kafka's names; a name that two messages of the module use gets its message's in front."""
+        """Return the class names of structs: Kafka's names, with the message's name in front if two messages of the
+        module use one.
+        """
         owners: dict[str, int] = {message.name: 2 for message in self.messages}
         for codec in self.codecs:
             for struct in codec.layouts.structs_in_use():
@@ -63,12 +65,12 @@ class Module:
                 codec.class_names[struct.name] = codec.message.name + struct.name if clash else struct.name
 
     def use(self, name: str) -> str:
-        """Import a name of shareq.protocol.primitives."""
+        """Import a name of shareq.protocol.primitives, and return it."""
         self.primitives.add(name)
         return name
 
     def use_rows(self, name: str) -> str:
-        """Import a name of shareq.protocol.rows."""
+        """Import a name of shareq.protocol.rows, and return it."""
         self.rows.add(name)
         return name
 
@@ -83,12 +85,12 @@ class Module:
         return f"_unpack_{format_name(codes)}"
 
     def iterate(self, codes: str) -> str:
-        """Return the name of the unpacker of repeated values of a format."""
+        """Return the name of the unpacker for repeated values of a format."""
         self.iterators.add(codes)
         return f"_iterate_{format_name(codes)}"
 
     def struct_lines(self) -> list[str]:
-        """Return the definitions of all of these."""
+        """Return the definitions of all packers and unpackers."""
         users = ((self.iterators, "iterate", "iter_unpack"), (self.unpackers, "unpack", "unpack_from"))
         return [
             f'_{verb}_{format_name(codes)} = Struct(">{codes}").{method}'
@@ -98,7 +100,7 @@ class Module:
 
 
 class MessageCodec:
-    """A message inside its module: its layouts, class names and types."""
+    """A message of a module: its layouts, class names and types."""
 
     def __init__(self, module: Module, message: MessageSpec) -> None:
         self.module = module
@@ -110,7 +112,9 @@ class MessageCodec:
         return self.class_names[struct]
 
     def function(self, verb: str, layout: StructLayout, form: str = "") -> str:
-        """`_read_fetch_topic_12`, `_write_fetch_topic_array_12`: named by the lowest version with the layout."""
+        """Return a function's name, such as `_read_fetch_topic_12`; the number is the lowest version with the
+        layout.
+        """
         return f"_{verb}_{snake(self.class_of(layout.spec.name))}{form}_{layout.version}"
 
     def fields(self, struct: StructSpec) -> list[FieldSpec]:
@@ -129,14 +133,14 @@ class MessageCodec:
         return f"{name} | None" if self.nullable(field) else name
 
     def array_of(self, element: str) -> str:
-        """Return the type of an array of these."""
+        """Return the type of an array of these elements."""
         if element in ROWS_READ:
             self.module.has_sequences = True
             return "Sequence"
         return "list"
 
     def fresh_default(self, field: FieldSpec) -> str:
-        """Return an expression for the default, a new object where it is mutable."""
+        """Return an expression for the default, which makes a new object if it is mutable."""
         of = field.type
         if field.default_is_null:
             return "None"
@@ -147,9 +151,9 @@ class MessageCodec:
         return self.literal(field)
 
     def parameter(self, field: FieldSpec) -> str:
-        """Return the field as a parameter in `__init__`'s signature.
+        """Return the field as a parameter of `__init__`.
 
-        The annotation also admits the placeholder for a fresh mutable value.
+        If the default is a mutable object, the annotation includes the placeholder for it.
         """
         name, annotation = snake(field.name), self.python_type(field)
         if field.default_is_null or not (field.type.array or field.type.struct):
@@ -161,7 +165,7 @@ class MessageCodec:
         return f"{name}: {annotation} | None = None"
 
     def initial(self, field: FieldSpec) -> str:
-        """Return the expression that `__init__` sets a field to, from its parameter."""
+        """Return the expression that `__init__` assigns to a field."""
         name = snake(field.name)
         if field.default_is_null or not (field.type.array or field.type.struct):
             return name
@@ -176,7 +180,7 @@ class MessageCodec:
         return self.module.use(text) if text == "ZERO_UUID" else text
 
     def is_default(self, field: FieldSpec, value: str) -> str:
-        """Return a condition, true if `value` is the field's default."""
+        """Return a condition that is true if `value` is the field's default."""
         if field.default_is_null:
             return f"{value} is None"
         if field.type.array:
@@ -189,7 +193,7 @@ class MessageCodec:
         return f"{value} == {self.literal(field)}"
 
     def is_set(self, field: FieldSpec, value: str) -> str:
-        """Return a condition, true if `value` is not the field's default."""
+        """Return a condition that is true if `value` is not the field's default."""
         if field.default_is_null:
             return f"{value} is not None"
         if field.type.array:
@@ -212,5 +216,5 @@ class MessageCodec:
 
 
 def format_name(codes: str) -> str:
-    """Return a struct format as part of a name: `iq16sB` to `iquB`."""
+    """Return a struct format as a part of a name: `iq16sB` becomes `iquB`."""
     return codes.replace("16s", "u").replace("?", "t")

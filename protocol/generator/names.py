@@ -1,4 +1,4 @@
-"""Kafka's names to Python's."""
+"""The conversion of Kafka's names to Python's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _ODD: Final = {"KRaft": "Kraft", "2Pc": "_2pc"}  # where the rule below would te
 
 @cache
 def snake(name: str) -> str:
-    """`ShareSessionEpoch` and `shareSessionEpoch` to `share_session_epoch`; `V3AndBelow` to `v3_and_below`."""
+    """Return a name in snake case: `ShareSessionEpoch` and `shareSessionEpoch` become `share_session_epoch`,
+    `V3AndBelow` becomes `v3_and_below`.
+    """
     for odd, replacement in _ODD.items():
         name = name.replace(odd, replacement)
     name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
@@ -21,7 +23,7 @@ def snake(name: str) -> str:
 
 
 def module_name(message: str, suffixes: tuple[str, ...] = ("Request", "Response", "Key", "Value")) -> str:
-    """Return the generated module a message belongs to: its name without the role, so both sides share one."""
+    """Return the generated module of a message: its name without the role, so that request and response share one."""
     if message in ("RequestHeader", "ResponseHeader"):
         return snake(message)
     for suffix in suffixes:

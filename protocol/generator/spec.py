@@ -1,8 +1,8 @@
-"""Schema files to specs: Kafka's message schema language, read strictly.
+"""The parser of schema files to specs: Kafka's message schema language, read strictly.
 
-A key that is not known here is an error, so that a newer schema never loses a meaning silently. Apache Kafka's own
-files are read unchanged: `//` comments, defaults and booleans with or without quotes. A bare `"default": null` means
-"no default given" (only the quoted "null" makes null the default), as Kafka's reader takes it.
+An unknown key is an error, so that no part of a newer schema is ignored silently. Apache Kafka's own files are read
+unchanged: `//` comments, defaults and booleans with or without quotes. A bare `"default": null` means "no default
+given" (only the quoted "null" makes null the default), as Kafka's reader takes it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Default = int | float | bool | str | bytes | None
 
 
 class SchemaError(ValueError):
-    """A schema file that does not follow the language. The text names the file and the place in it."""
+    """The error for a schema file that does not follow the language. The text names the file and the place in it."""
 
 
 class Kind(Enum):
-    """The `type` of a message."""
+    """The values of a message's `type`."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -60,7 +60,7 @@ FIXED_SIZES: Final = {
     "uuid": 16,
 }
 LONGEST_STRING: Final = INTEGER_RANGES["int16"][1]
-"""Bytes of one on the wire, in versions whose lengths are not compact."""
+"""The most bytes of a string in versions whose lengths are not compact."""
 PRIMITIVES: Final = frozenset(FIXED_SIZES) | {"string", "bytes", "records"}
 _INTEGER: Final = re.compile(r"-?(0x[0-9a-fA-F]{1,16}|[0-9]{1,20})")
 _TOO_DEEP: Final = f"structs are nested more than {checks.DEEPEST} deep"
@@ -80,7 +80,7 @@ class FieldType:
 
     @property
     def fixed_size(self) -> int | None:
-        """Bytes of a fixed-width field; None for every other one."""
+        """The bytes of a fixed-width field; None for any other field."""
         return None if self.array else FIXED_SIZES.get(self.element)
 
     @property
@@ -93,7 +93,9 @@ class FieldType:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldSpec:
-    """One field. `default` is the value, for arrays and structs None (null) or b"" (empty, `default_is_null` False)."""
+    """One field. `default` is the value; for arrays and structs it is None (null) or b"" (empty, with `default_is_null`
+    False).
+    """
 
     name: str
     type: FieldType
@@ -123,7 +125,7 @@ class StructSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageSpec:
-    """One schema file. `structs` are all nested ones by name, in order of first declaration."""
+    """One schema file. `structs` are all nested structs by name, in order of their first declaration."""
 
     name: str
     kind: Kind
@@ -138,7 +140,7 @@ class MessageSpec:
 
 
 def load_folder(folder: Path) -> list[MessageSpec]:
-    """Every `*.json` file under `folder` that is a message, ordered by name. Raises `SchemaError`."""
+    """Return the messages of all `*.json` files under `folder`, ordered by name. Raises `SchemaError`."""
     specs = [load_file(path, path.relative_to(folder).as_posix()) for path in folder.glob("*/*.json")]
     specs.sort(key=lambda spec: spec.name)
     for previous, spec in pairwise(specs):
@@ -164,12 +166,12 @@ def load_file(path: Path, shown_as: str) -> MessageSpec:
 
 
 def parse_message(text: str, file: str) -> MessageSpec:
-    """Return the message of one file's text; `file` is for errors and banners. Raises `SchemaError`."""
+    """Return the message in the text of a file; `file` is its name for errors and banners. Raises `SchemaError`."""
     return _MessageParser(file).message(parse_json(strip_comments(text), file))
 
 
 def parse_json(text: str, file: str) -> object:
-    """Return a file's JSON text as Python has it. Raises `SchemaError`, also for a key that is given twice."""
+    """Return the value of a file's JSON text. Raises `SchemaError`, also for an object with a duplicate key."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
@@ -218,7 +220,7 @@ _FIELD_KEYS: Final = {
 
 
 class _Node:
-    """A JSON object with the place it stands at, for errors that name it."""
+    """A JSON object with its place in the file, which errors name."""
 
     def __init__(self, raw: object, where: str, keys: Iterable[str]) -> None:
         if not isinstance(raw, dict):
@@ -271,7 +273,7 @@ class _Node:
 
 
 class _MessageParser:
-    """Reads one message; collects its structs, whose names are the message's own."""
+    """The parser of one message. It collects the structs, whose names are unique within the message."""
 
     def __init__(self, file: str) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""Ranges of versions and their algebra. Everything is inclusive."""
+"""Ranges of versions, and operations on them. Both ends are inclusive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 HIGHEST: Final = 32767
-"""The version that `N+` ends with."""
+"""The version with which `N+` ends."""
 
 _RANGE: Final = re.compile(r"(\d+)(\+|-(\d+))?")
 
@@ -64,7 +64,7 @@ NONE: Final = Versions(0, -1)
 
 
 def describe(versions: Iterable[int]) -> str:
-    """Single versions as ranges, for people: `0-2, 5`."""
+    """Return single versions as ranges, for people: `0-2, 5`."""
     runs: list[list[int]] = []
     for version in sorted(versions):
         if runs and runs[-1][1] == version - 1:

@@ -124,23 +124,24 @@ _unpack_header: Final = _HEADER.unpack_from
 _new: Final = tuple.__new__  # what BatchHeader._make does, without its detour through Python
 
 stamped_prefix: Final = _PREFIX.pack
-"""`stamped_prefix(base_offset, length, leader_epoch)`: the first 16 bytes of a batch, to be written in front of the
-rest of one that cannot be changed."""
+"""A function: `stamped_prefix(base_offset, length, leader_epoch)` returns the first 16 bytes of a batch, which are sent
+in front of the rest of a batch that cannot be changed.
+"""
 
 producer_of: Final = struct.Struct(">43xqhi").unpack_from
 """`producer_of(batch)`: producer id, producer epoch, base sequence. Nothing is checked; struct.error below 57 bytes."""
 
 
 def attributes_of(batch: bytes | bytearray | memoryview) -> int:
-    """Return the attributes of a batch without a look at anything else; 0 when it is too short to have any.
+    """Return the attributes of a batch, without checking it; 0 if it is too short to have any.
 
-    Where every nanosecond counts and the length is known, index by `ATTRIBUTES_AT`: the call costs more than the look.
+    If every nanosecond counts and the length is known, index by `ATTRIBUTES_AT`: the call costs more than the read.
     """
     return batch[ATTRIBUTES_AT] if len(batch) > ATTRIBUTES_AT else 0
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes before the records. `length` is the field (size of the batch - 12)."""
+    """The 61 bytes before the records. `length` is the field, which is the size of the batch less 12."""
 
     base_offset: int
     length: int
@@ -158,12 +159,12 @@ class BatchHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the whole batch."""
+        """The bytes of the whole batch."""
         return self.length + LENGTH_OVERHEAD
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last record, inclusive; compaction may have removed that record."""
+        """The offset of the last record, inclusive; compaction may have removed that record."""
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -172,17 +173,17 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence of the last record, -1 without sequences."""
+        """The sequence number of the last record, -1 without sequence numbers."""
         return last_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def newest_timestamp(self) -> int:
-        """The largest timestamp of its records; -1 when compaction has removed them all."""
+        """The largest timestamp of the records; -1 if compaction has removed them all."""
         return self.max_timestamp if self.records_count else NO_TIMESTAMP
 
     @property
     def compression(self) -> int:
-        """Codec bits; 5-7 are no codec, `validate_batch` refuses them."""
+        """The codec bits. 5 to 7 are no codecs; `validate_batch` refuses them."""
         return self.attributes & CODEC_MASK
 
     @property
@@ -199,12 +200,14 @@ class BatchHeader(NamedTuple):
 
     @property
     def has_delete_horizon(self) -> bool:
-        """True if `base_timestamp` is the time when tombstones in here may go."""
+        """True if `base_timestamp` is the time from which on the batch's tombstones may be removed."""
         return self.attributes & DELETE_HORIZON != 0
 
 
 def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
-    """Sequence of a batch's last record: counts up to 2^31-1, then from 0. -1 without sequences."""
+    """Return the sequence number of a batch's last record. It counts up to 2^31-1, then from 0; -1 without sequence
+    numbers.
+    """
     if base_sequence == NO_SEQUENCE:
         return NO_SEQUENCE
     last = base_sequence + last_offset_delta
@@ -212,12 +215,12 @@ def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
 
 
 def read_header(data: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
-    """Return the header at `position`, unchecked. struct.error when fewer than 61 bytes follow."""
+    """Return the header at `position`, unchecked. Raises struct.error if fewer than 61 bytes follow."""
     return _new(BatchHeader, _unpack_header(data, position))
 
 
 def batch_headers(data: bytes | bytearray | memoryview, start: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole batch from `start`, back to back; stops before one that is cut short.
+    """Yield position and header of each whole batch from `start` on, back to back; end at an incomplete one.
 
     CRCs are not checked. Raises `MalformedMessage` for a length that no batch can have.
     """
@@ -234,10 +237,11 @@ def batch_headers(data: bytes | bytearray | memoryview, start: int = 0) -> Itera
 
 
 def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorCode:
-    """Return the header of `data` if that is exactly one sound batch, without a look at its records.
+    """Return the header of `data` if it is exactly one sound batch; the records are not read. Otherwise return an error
+    code.
 
-    INVALID_RECORD: not exactly one batch, another magic, numbers that contradict each other. CORRUPT_MESSAGE: a length
-    below the header's, or the CRC does not match. (Apache Kafka 4.3.1, LogValidator.)
+    INVALID_RECORD: not exactly one batch, another magic, or numbers that contradict each other. CORRUPT_MESSAGE: a
+    length below the header's, or a CRC that does not match. (Apache Kafka 4.3.1, LogValidator.)
     """
     size = len(data)
     if size < HEADER_SIZE:
@@ -259,11 +263,9 @@ def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorC
 
 
 def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequence: int) -> bool:
-    """Return True if a producer id comes with an epoch and, but for control batches, a sequence.
+    """Return True if a producer id comes with an epoch and, except in control batches, a sequence number.
 
-    Without a producer id the other two mean nothing:
-
-    aiokafka numbers its batches from 0 all the same.
+    Without a producer id the other two have no meaning: aiokafka numbers such batches from 0.
     """
     if producer_id < 0 or epoch < 0:
         return False
@@ -276,13 +278,15 @@ def stamp(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) ->
 
 
 def stamp_producer(batch: bytearray, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
-    """Write a producer into a batch in place, and the CRC that it has with it."""
+    """Write a producer's fields into a batch in place, and the new CRC."""
     _PRODUCER.pack_into(batch, 43, producer_id, producer_epoch, base_sequence)
     _write_crc(batch)
 
 
 def with_append_time(batch: bytes | bytearray | memoryview, append_time_ms: int) -> bytearray:
-    """Return a copy of the batch with log append time as its timestamp type, MaxTimestamp that time, and a new CRC."""
+    """Return a copy of the batch whose timestamp type is log append time, with MaxTimestamp set to that time, and a new
+    CRC.
+    """
     out = bytearray(batch)
     (attributes,) = _ATTRIBUTES.unpack_from(out, 21)
     _ATTRIBUTES.pack_into(out, 21, attributes | LOG_APPEND_TIME)
@@ -302,9 +306,9 @@ def with_max_timestamp(batch: bytes | bytearray | memoryview, max_timestamp: int
 def recompress(
     batch: bytes | bytearray | memoryview, codec: Compression, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytearray:
-    """Return a copy of the batch with its records under another codec and a new CRC; records are not looked at.
+    """Return a copy of the batch with its records in another codec, and a new CRC; the records are not checked.
 
-    Raises `MalformedMessage` when they cannot be decompressed into `max_bytes`.
+    Raises `MalformedMessage` if they have more than `max_bytes` when decompressed.
     """
     (attributes,) = _ATTRIBUTES.unpack_from(batch, 21)
     payload = decompress(_codec(attributes), memoryview(batch)[HEADER_SIZE:], max_bytes)
@@ -312,7 +316,7 @@ def recompress(
 
 
 def with_payload(batch: bytes | bytearray | memoryview, codec: Compression, payload: bytes) -> bytearray:
-    """Return a copy of the batch with the same records as `codec` has compressed them, and a new CRC."""
+    """Return a copy of the batch with `payload`, the same records as `codec` has compressed them, and a new CRC."""
     out = bytearray(memoryview(batch)[:HEADER_SIZE])
     out += payload
     (attributes,) = _ATTRIBUTES.unpack_from(out, 21)
@@ -335,9 +339,9 @@ def build_batch(
     transactional: bool = False,
     control: bool = False,
 ) -> bytearray:
-    """One batch of the records, offsets counting up from `base_offset`.
+    """Return a batch of the records, with offsets counting up from `base_offset`.
 
-    A record without a time of its own gets `timestamp_ms`. ValueError without records.
+    A record without a timestamp gets `timestamp_ms`. Raises ValueError without records.
     """
     if not records:
         raise ValueError("a batch without records")
@@ -360,7 +364,7 @@ def build_batch(
 
 
 def encode_batch(header: BatchHeader, payload: bytes | bytearray | memoryview) -> bytearray:
-    """Return a whole batch: the header with the length and CRC it must have, and the records as they are."""
+    """Return a whole batch: the header with a new length and CRC, and the records unchanged."""
     return _with_front(header.base_offset, header.leader_epoch, header.magic, _SUMMED.pack(*header[5:]), payload)
 
 
@@ -376,8 +380,8 @@ def _with_front(
 
 
 def with_records(data: bytes, position: int, attributes: int, count: int, payload: bytes) -> bytes:
-    """Return the batch at `position` of `data` with `count` other records, as they are, and `attributes` that may
-    differ.
+    """Return the batch at `position` of `data` with `payload`, `count` other records as bytes, in place of its records,
+    and with `attributes`.
     """
     base_offset, _, leader_epoch, magic, _ = _FRONT.unpack_from(data, position)
     summed = _ATTRIBUTES.pack(attributes) + data[position + 23 : position + 57] + _LENGTH.pack(count)
@@ -394,8 +398,8 @@ def decode_records(
     first: int = -_INT64_MAX,
     last: int = _INT64_MAX,
 ) -> list[Record]:
-    """Return the records `first..last` (inclusive) of one batch, with absolute offsets and timestamps; others are
-    passed over. The CRC is not checked.
+    """Return the records of one batch with offsets from `first` to `last` (inclusive), with absolute offsets and
+    timestamps. The CRC is not checked.
 
     `exact` is for records that are written again: see `record_codec`. Raises `MalformedMessage` for records that cannot
     be read or are larger than `max_bytes` when decompressed.
@@ -411,7 +415,7 @@ def decode_columns(
     first: int = -_INT64_MAX,
     last: int = _INT64_MAX,
 ) -> Columns:
-    """Return the results of `decode_records` field by field, for callers that make other objects from them."""
+    """Return the same as `decode_records`, as one list for each field."""
     header, data, pos = records_block(batch, max_bytes)
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
     base_offset, base_time = header.base_offset, header.base_timestamp
@@ -426,7 +430,8 @@ def find_record(
     upto: int,
     max_bytes: int = MAX_DECOMPRESSED_BYTES,
 ) -> tuple[int, int] | None:
-    """Timestamp (ms) and offset of the first record with at least that timestamp, from `start_offset` and below `upto`.
+    """Return timestamp (ms) and offset of the first record with at least that timestamp, from `start_offset` on and
+    below `upto`; None without one.
 
     Raises `MalformedMessage` for unreadable records before it, `TooLargeToOpen` for compressed ones that are larger
     than `max_bytes` when decompressed.
@@ -444,9 +449,10 @@ def find_record(
 def records_block(
     batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> tuple[BatchHeader, bytes, int]:
-    """Return the header of one batch, its uncompressed records as bytes, and where in these they start.
+    """Return the header of one batch, bytes that have its uncompressed records, and the position of the first record in
+    these.
 
-    Raises `MalformedMessage` for anything but one whole batch, and as `decode_records` does.
+    Raises `MalformedMessage` for anything but one whole batch, and the errors of `decode_records`.
     """
     if len(batch) < HEADER_SIZE:
         raise MalformedMessage(f"record batch of {len(batch)} bytes")
@@ -470,9 +476,9 @@ def crc_matches(data: bytes | bytearray | memoryview, position: int, header: Bat
 def records_view(
     data: bytes | bytearray | memoryview, position: int, header: BatchHeader, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes | memoryview:
-    """Return the uncompressed records of the batch at `position`; a view of it, if they are not compressed.
+    """Return the uncompressed records of the batch at `position`: a view of `data` if they are not compressed.
 
-    Raises `MalformedMessage` for records that cannot be decompressed into `max_bytes`.
+    Raises `MalformedMessage` for records that have more than `max_bytes` when decompressed.
     """
     records = memoryview(data)[position + HEADER_SIZE : position + header.length + LENGTH_OVERHEAD]
     codec = _codec(header.attributes)

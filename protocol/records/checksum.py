@@ -1,7 +1,7 @@
 """CRC-32C, from the `crc32c` package's extension module alone.
 
-The package's `__init__` asks `importlib.metadata` for its own version, which takes longer than everything else this
-layer imports; a broker that starts in a tenth of a second does without.
+The package's `__init__` asks `importlib.metadata` for its own version, which takes longer than all other imports of
+this layer. A broker that has to start in a tenth of a second avoids it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-r"""The four codecs of record batches behind two functions. The decompressed size is bounded before memory is taken.
+r"""Compression and decompression with the four codecs of record batches. The decompressed size is limited before memory
+is taken.
 
 gzip, lz4 and zstd are plain frames of those formats. Snappy is xerial's framing, as Apache Kafka's clients write it:
 
@@ -22,10 +23,10 @@ from typing import Final
 from shareq.protocol.errors import MalformedMessage
 
 MAX_DECOMPRESSED_BYTES: Final = 64 * 1024 * 1024
-"""The bytes that readers here take of one batch. Producers may send less: see `broker/log/admission.py`."""
+"""The most bytes that readers decompress of one batch. Producers may send less: see `broker/log/admission.py`."""
 
 STEP_BYTES: Final = 64 * 1024
-"""Bytes that are compressed between two pauses: two or three milliseconds of gzip, less of the others."""
+"""The bytes that are compressed between two pauses: two or three milliseconds of gzip, less with other codecs."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
@@ -37,7 +38,7 @@ _TOO_SMALL: Final = "failed to write whole buffer"  # cramjam: the output buffer
 
 
 class Compression(IntEnum):
-    """Bits 0-2 of a batch's attributes."""
+    """The codecs: bits 0-2 of a batch's attributes."""
 
     NONE = 0
     GZIP = 1
@@ -47,11 +48,11 @@ class Compression(IntEnum):
 
 
 class TooLargeToOpen(MalformedMessage):
-    """Compressed records that stand for more bytes than were allowed."""
+    """The error for compressed records that have more bytes than allowed when decompressed."""
 
 
 def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
-    """Return the records of a batch, compressed; for NONE a copy."""
+    """Return the records of a batch compressed; with NONE, a copy."""
     if codec is Compression.NONE:
         return bytes(data)
     import cramjam
@@ -69,14 +70,14 @@ def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
 
 
 def compress_in_steps(codec: Compression, data: bytes) -> Generator[None, None, bytes]:
-    """Compress like `compress`, with a pause after every `STEP_BYTES`; less is compressed at once."""
+    """Return the same as `compress`, with a pause after every `STEP_BYTES`; shorter records are compressed at once."""
     if codec is Compression.NONE or len(data) <= STEP_BYTES:
         return compress(codec, data)
     return (yield from compress_pieces(codec, (data[at : at + STEP_BYTES] for at in range(0, len(data), STEP_BYTES))))
 
 
 def compress_pieces(codec: Compression, pieces: Iterable[bytes]) -> Generator[None, None, bytes]:
-    """All of the pieces as `compress` writes them, in any codec, with a pause after each."""
+    """Return all pieces compressed as `compress` does, in any codec, with a pause after each piece."""
     if codec is Compression.NONE or codec is Compression.SNAPPY:
         parts = [_XERIAL_HEADER] if codec else []
         for piece in pieces:
@@ -101,10 +102,10 @@ def compress_pieces(codec: Compression, pieces: Iterable[bytes]) -> Generator[No
 def decompress(
     codec: Compression, data: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes:
-    """Return the records of a batch, uncompressed; at most `max_bytes` bytes of them.
+    """Return the records of a batch uncompressed, at most `max_bytes`.
 
     Raises `MalformedMessage` for bytes that the codec cannot read, and `TooLargeToOpen` for more output than allowed;
-    what is beyond `max_bytes` is never produced.
+    output beyond `max_bytes` is never produced.
     """
     if codec is Compression.NONE:
         if len(data) > max_bytes:
@@ -121,10 +122,10 @@ def decompress(
 
 
 def _decompress_growing(codec: Compression, data: bytes | bytearray | memoryview, max_bytes: int) -> bytes:
-    """Decompress into a buffer of a guessed size, four times larger each time it was too small.
+    """Decompress into a buffer of a guessed size, which is made four times larger each time it was too small.
 
-    The formats carry no size that could be trusted, so only a fixed output buffer bounds what a bomb can take. Gzip's
-    own word for its size, at the end, is the first guess.
+    The formats have no size that can be trusted, so only a fixed output buffer limits what a decompression bomb can
+    take. The size at the end of gzip is used as the first guess.
     """
     import cramjam
 
@@ -166,12 +167,14 @@ def _xerial_blocks(data: memoryview) -> Iterator[bytes]:
 
 
 def opens_at_once(codec: Compression, data: memoryview) -> bool:
-    """Return True if no library used here opens these records piece by piece: snappy in one block."""
+    """Return True if these records can only be decompressed in one call: snappy in a single block."""
     return codec is Compression.SNAPPY and bytes(data[:8]) != _XERIAL_MAGIC
 
 
 def snappy_blocks(data: memoryview, max_bytes: int) -> Iterator[bytes]:
-    """Yield the blocks of snappy, in xerial's framing or a single one without, one by one; raises as `decompress`."""
+    """Yield the content of snappy data block by block, in xerial's framing or as a single block without it. Raises the
+    errors of `decompress`.
+    """
     import cramjam
 
     try:

@@ -18,7 +18,7 @@ _END_TRANSACTION: Final = struct.Struct(">hi")
 
 
 class ControlType(IntEnum):
-    """The type of a control record (Apache Kafka: ControlRecordType)."""
+    """The types of control records (Apache Kafka: ControlRecordType)."""
 
     ABORT = 0
     COMMIT = 1
@@ -31,7 +31,7 @@ class ControlType(IntEnum):
 
 
 class ControlRecord(NamedTuple):
-    """`coordinator_epoch` is -1 for anything but ABORT and COMMIT."""
+    """A control record. `coordinator_epoch` is -1 for all types but ABORT and COMMIT."""
 
     offset: int
     type: ControlType
@@ -55,7 +55,7 @@ def build_end_transaction_marker(
 
 
 def read_control_record(batch: bytes | bytearray | memoryview) -> ControlRecord:
-    """Return the record of a control batch; a type this release does not know is UNKNOWN.
+    """Return the record of a control batch; a type of a later release is UNKNOWN.
 
     Versions above 0 are read as 0: their first fields are the same. Raises `MalformedMessage`.
     """

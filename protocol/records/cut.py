@@ -24,13 +24,13 @@ from shareq.protocol.records.compression import compress
 
 _FIELDS: Final = Struct(">8xi9xh34xi")  # Length, Attributes and RecordsCount of a batch header
 MOST_COMPRESSED: Final = 256 * 1024
-"""Bytes of records that are compressed again at most: some milliseconds of gzip."""
+"""The most bytes of records that are compressed again: some milliseconds of gzip."""
 
 
 class Cut(NamedTuple):
-    """The outcome of a cut. `batch` is None if the whole batch must be used, and empty if no record is wanted.
+    """The outcome of a cut. `batch` is None if the whole batch has to be used, and empty if no record is wanted.
 
-    `opened`: how many bytes of compressed records were made readable for it.
+    `opened`: the number of bytes that were decompressed.
     """
 
     batch: bytes | None
@@ -40,17 +40,17 @@ class Cut(NamedTuple):
 def cut(
     data: bytes, position: int, wanted: list[int], max_opened: int, marks: dict[int, tuple[int, int]] | None = None
 ) -> Cut:
-    """Return the batch at `position` of `data`, reduced to the records of the `wanted` offset deltas.
+    """Return the batch at `position` of `data`, reduced to the records with the `wanted` offset deltas.
 
     The batch must be complete and sound. `wanted` has the first and the last delta (both inclusive) of each range in
-    turn; ranges are ascending, disjoint, within the batch.
+    turn; ranges are ascending, without overlaps, and within the batch.
 
-    The records of a compressed batch stay uncompressed if that is not larger than the whole batch; otherwise they are
+    The records of a compressed batch stay uncompressed if they are not larger than the whole batch; otherwise they are
     compressed again. The whole batch is returned if the result would not be smaller, if its records cannot be read, or
-    if they would have more than `max_opened` bytes when decompressed.
+    if they have more than `max_opened` bytes when decompressed.
 
-    `marks` of the caller, for this `data`: by `position`, the first wanted record of an earlier call and where it
-    begins. A search for a record behind it starts there.
+    `marks` belongs to the caller and to this `data`: by `position`, it has the first wanted record of an earlier call
+    and its position. A search for a later record begins there.
     """
     length, all_attributes, count = _FIELDS.unpack_from(data, position)
     size = length + LENGTH_OVERHEAD

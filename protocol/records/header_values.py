@@ -13,17 +13,20 @@ _fields: Final = Struct(">qi9xh34xi").unpack_from  # BaseOffset, Length, Attribu
 
 
 class HeaderValues(NamedTuple):
-    """Offsets of records that have the header, ascending, and in the same place of the other list its first value."""
+    """The ascending offsets of records that have the header, and, at the same index of the other list, its first
+    value.
+    """
 
     offsets: list[int]
     values: list[bytes]
 
 
 def add_header_values(data: bytes, position: int, name: bytes, found: HeaderValues) -> None:
-    """Append the header's value of each record that has it in the batch at `position` of `data`; no bytes for a null.
+    """Append the header's value of each record of the batch at `position` of `data` that has it; null is appended as no
+    bytes.
 
-    The batch is complete, and lies behind those of earlier calls. Records of control batches, and unreadable ones, have
-    no value. If the name's bytes do not occur in the batch, no record is read.
+    The batch is complete, and follows those of earlier calls. Records of control batches, and unreadable ones, have no
+    value. If the header's name does not occur in the batch's bytes, no record is read.
     """
     base_offset, length, attributes, count = _fields(data, position)
     if attributes & CONTROL:

@@ -1,4 +1,4 @@
-"""The keys of a batch's records, as hashes: enough to see which records share one."""
+"""The hashes of the keys of a batch's records, which show which records have the same key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _fields: Final = Struct(">qi9xh34xi").unpack_from  # BaseOffset, Length, Attribu
 
 
 class KeyHashes(NamedTuple):
-    """Offsets of records that have a key, ascending, and in the same place of the other list the hash of each key."""
+    """The ascending offsets of records that have a key, and, at the same index of the other list, the hash of the
+    key.
+    """
 
     offsets: list[int]
     hashes: list[int]
@@ -22,9 +24,9 @@ class KeyHashes(NamedTuple):
 def add_key_hashes(data: bytes, position: int, found: KeyHashes) -> None:
     """Append the hash of each record's key in the batch at `position` of `data`.
 
-    The batch is complete, and lies behind those of earlier calls. Records without a key, of control batches, and
-    unreadable ones are left out. The hash is Python's for bytes: SipHash, 64 bits, with a new secret in each process
-    unless PYTHONHASHSEED is set.
+    The batch is complete, and follows those of earlier calls. Records without a key, of control batches, and unreadable
+    ones are left out. The hash is Python's for bytes: SipHash, 64 bits, with a new secret in each process unless
+    PYTHONHASHSEED is set.
     """
     base_offset, length, attributes, count = _fields(data, position)
     if attributes & CONTROL:

@@ -1,6 +1,6 @@
-"""lz4 frames block by block, for which no library that is used here has a reader that stops. Pure.
+"""The decompression of lz4 frames block by block, since no library that is used here can stop after a block. Pure.
 
-    4  magic 04 22 4d 18; a skippable frame (5x 2a 4d 18, int32 length) is passed over
+    4  magic 04 22 4d 18; a skippable frame (5x 2a 4d 18, int32 length) is ignored
     1  flags: version 01, blocks stand alone, block checksums, content size, content checksum, 0, dictionary
     1  bits 4 to 6: largest block, 4: 64 KiB, four times more with each
     8  content size, if the flags say so
@@ -8,8 +8,9 @@
     then blocks:  int32 size, highest bit: not compressed; that many bytes; XXH32 of them, if the flags say so
     4  0, and the XXH32 of the content, if the flags say so
 
-Numbers are little-endian. A block is opened as the end of a frame of its own: before it, as a block that is not
-compressed, stands what it may refer to, the last 64 KiB, where blocks do not stand alone.
+Numbers are little-endian. Each block is decompressed as the end of a frame of its own. If blocks depend on earlier
+ones, that frame begins with the last 64 KiB of content, to which the block may refer, as a block that is not
+compressed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _END: Final = bytes(4)
 
 
 def lz4_blocks(data: memoryview) -> Iterator[bytes]:
-    """Yield the content of all frames block by block, each of 4 MiB at most. Raise MalformedMessage."""
+    """Yield the content of all frames block by block, at most 4 MiB each. Raise MalformedMessage."""
     if not data:
         raise MalformedMessage("lz4 data cannot be read: it is empty")
     reader = _Reader(data)
@@ -47,7 +48,7 @@ def lz4_blocks(data: memoryview) -> Iterator[bytes]:
 
 
 class _Reader:
-    """The bytes, from the front."""
+    """The unread bytes of the input."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -69,7 +70,7 @@ class _Reader:
 
 
 class _Descriptor(NamedTuple):
-    """The descriptor of a frame. `size`: of its content, None if unknown."""
+    """The descriptor of a frame. `size`: the bytes of its content, None if it does not say."""
 
     flags: int
     largest: int
@@ -77,7 +78,9 @@ class _Descriptor(NamedTuple):
 
     @property
     def start(self) -> bytes:
-        """The header of a frame with the same blocks and no checksums; its largest block takes the history, too."""
+        """Return the header of a frame with the same kind of blocks and no checksums; its block size has room for the
+        history, too.
+        """
         descriptor = bytes((_VERSION | self.flags & _ALONE, self.largest))
         return _NUMBER.pack(_MAGIC) + descriptor + bytes((_sum(descriptor) >> 8 & 0xFF,))
 

@@ -1,8 +1,8 @@
-"""The records of a large batch piece by piece, so that its reader may pause between two pieces. Pure.
+"""The decompression of a large batch's records piece by piece, so that the caller may pause between two pieces. Pure.
 
-gzip and zstd are opened as they are read, lz4 and snappy block by block; snappy in one block is opened in one go, for
-want of a library that does it otherwise. The value of a record longer than a piece is left out, as no reader here looks
-into it.
+gzip and zstd are decompressed as streams, lz4 and snappy block by block. Snappy in a single block is decompressed in
+one call, because no library that is used here can do otherwise. The value of a record that is longer than a piece is
+left out, as no caller reads it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PIECE_BYTES: Final = 64 * 1024
-"""Bytes that are opened at a time: a twentieth of a millisecond, a quarter with gzip."""
+"""The bytes that are decompressed at a time: a twentieth of a millisecond, with gzip a quarter."""
 
 _INPUT_BYTES: Final = 64 * 1024  # compressed bytes that are given to a decompressor at a time
 _LONGEST_NUMBER: Final = 5  # bytes of a length
@@ -34,9 +34,10 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 class Run(NamedTuple):
-    """Whole records that follow each other, and nothing else: so many `records` in `data`, maybe none.
+    """Whole records that follow each other, without other bytes: `records` of them in `data`, maybe none.
 
-    `opened`: bytes that were opened for them. `longest`: bytes of a record of which the value was left out, 0 if none.
+    `opened`: the bytes that were decompressed for them. `longest`: the bytes of a record whose value was left out, 0 if
+    there is none.
     """
 
     data: bytes
@@ -46,7 +47,9 @@ class Run(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A run that was searched: the bytes opened for it, its records, and timestamp (ms) and offset of the one found."""
+    """A searched run: the bytes that were decompressed for it, the number of its records, and timestamp (ms) and offset
+    of the record that was found in it.
+    """
 
     opened: int
     records: int
@@ -64,7 +67,7 @@ class _Decompressor(Protocol):
 
 
 def record_runs(opened_pieces: Iterator[bytes], count: int) -> Iterator[Run]:
-    """Yield the `count` records of a batch, from the pieces that `pieces` yields; runs without records are pauses.
+    """Yield the `count` records of a batch from decompressed pieces, as runs; runs without records are pauses.
 
     Raises `MalformedMessage` if the records do not fill the pieces exactly, as far as their lengths show, and the
     errors of `pieces`.
@@ -104,7 +107,9 @@ def record_runs(opened_pieces: Iterator[bytes], count: int) -> Iterator[Run]:
 def find_in_steps(
     header: BatchHeader, batch: bytes, timestamp: int, start_offset: int, upto: int, max_bytes: int
 ) -> Iterator[Step]:
-    """Search like `find_record`, run by run, up to the one with the record or the last one; raise the same."""
+    """Search as `find_record` does, run by run, up to the run with the record or the last run. Raises the same
+    errors.
+    """
     base_offset, base_time = header.base_offset, header.base_timestamp
     least = min(max(timestamp - base_time, -_INT64_MAX), _INT64_MAX)
     first, last = max(start_offset - base_offset, 0), min(upto - 1 - base_offset, header.last_offset_delta)
@@ -121,9 +126,10 @@ def find_in_steps(
 
 
 def _without_value(data: bytes) -> tuple[int, bytes, int] | None:
-    """Return the beginning of a record whose value continues behind `data`, as a record with an empty value.
+    """Return the beginning of a record, whose value continues beyond `data`, as a record with an empty value.
 
-    Return its length, that beginning, and how many more bytes the value has; None if the record has another form.
+    Return the record's length, that beginning, and the number of missing bytes of the value; None if the record has
+    another form.
     """
     try:
         size, at = _number(data, 0)
@@ -143,7 +149,7 @@ def _without_value(data: bytes) -> tuple[int, bytes, int] | None:
 
 
 def _size(data: bytes) -> int:
-    """Return the size of a record that begins with `data`; 1 if unknown."""
+    """Return the bytes of the record that begins with `data`; 1 if they are unknown."""
     try:
         size, at = _number(data, 0)
     except IndexError:
@@ -156,7 +162,7 @@ def _size(data: bytes) -> int:
 
 
 def _number(data: bytes, pos: int) -> tuple[int, int]:
-    """Return a zig-zag number, and where it ends. IndexError where it does not end in `data`, or is too long."""
+    """Return a zig-zag number, and the position after it. Raises IndexError if it is incomplete or too long."""
     value = shift = 0
     while shift < 70:
         byte = data[pos]
@@ -169,7 +175,7 @@ def _number(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def pieces(codec: Compression, payload: memoryview, max_bytes: int) -> Iterator[bytes]:
-    """Yield the opened content, `PIECE_BYTES` at a time. Raise `MalformedMessage` and `TooLargeToOpen`."""
+    """Yield the decompressed content, `PIECE_BYTES` at a time. Raise `MalformedMessage` and `TooLargeToOpen`."""
     total = 0
     for piece in _opened(codec, payload, max_bytes):
         total += len(piece)
@@ -222,9 +228,9 @@ def _frames(
     make: Callable[[], tuple[_Decompressor, Callable[[bytes], bytes], Callable[[], bytes]]],
     error: type[Exception],
 ) -> Iterator[bytes]:
-    """Yield the frames of a format, one after the other.
+    """Yield the content of the frames of a format, one after the other.
 
-    `make` returns a decompressor, its function, and the one that returns its unused bytes.
+    `make` returns a decompressor, its function that decompresses, and the one that returns its unused bytes.
     """
     at = 0
     data = b""

@@ -1,4 +1,4 @@
-"""Records inside a batch, bytes to values and back.
+"""The encoding and decoding of the records inside a batch.
 
     varint  length          bytes after this varint
     int8    attributes      0
@@ -12,9 +12,9 @@
 All varints are zig-zag. A record ends exactly at its length. Nothing here is on the produce or fetch path:
 `passes.records` checks incoming records, and the broker handles batches as bytes.
 
-Brokers, Apache Kafka too, take header keys of any bytes. Read for a person or a program, bytes that are no UTF-8 become
-U+FFFD, as in Java; read to be written again ("exact"), they become lone surrogates (PEP 383), from which `header_key`
-makes the same bytes again.
+Brokers, Apache Kafka included, accept header keys of any bytes. In ordinary reads, bytes that are not UTF-8 become
+U+FFFD, as in Java. In reads of records that are written again (`exact`), they become lone surrogates (PEP 383), which
+`header_key` turns back into the same bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TWO_BYTE_VARINTS: Final = 8192  # below this two
 
 
 class Record(NamedTuple):
-    """One record as it was read. `timestamp` in ms since the epoch, -1 for none."""
+    """One record that was read. `timestamp` is in ms since the epoch, -1 for none."""
 
     offset: int
     timestamp: int
@@ -47,7 +47,7 @@ class Record(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Records as they were read, field by field: element i of each list is of record i."""
+    """Records that were read, as one list for each field: element i of each list belongs to record i."""
 
     offsets: list[int]
     timestamps: list[int]
@@ -57,7 +57,7 @@ class Columns(NamedTuple):
 
 
 class RecordData(NamedTuple):
-    """One record to be written; without `timestamp_ms` it gets the batch's."""
+    """One record to be written; without `timestamp_ms` it gets the batch's timestamp."""
 
     key: bytes | None
     value: bytes | None
@@ -104,7 +104,9 @@ def _put_headers(out: bytearray, headers: Headers) -> None:
 
 
 def header_key(name: str) -> bytes:
-    """Return a header's key as it is written: UTF-8, and the bytes that an exact reading found to be none."""
+    """Return a header's key as bytes: UTF-8, and the original bytes in place of the lone surrogates of an exact
+    read.
+    """
     return name.encode("utf-8", "surrogateescape")
 
 
@@ -119,10 +121,11 @@ def read_columns(
     low: int = _INT32_MIN,
     high: int = _INT32_MAX,
 ) -> Columns:
-    """Return `count` records that fill `data` from `pos` exactly; all with `append_time` if given.
+    """Return `count` records that fill `data` from `pos` exactly; with `append_time`, all have that timestamp.
 
-    `exact` keeps the bytes of header keys that are no UTF-8. Of records with an offset delta outside of `low..high` no
-    more is read than that, and nothing behind the first one above. Raises `MalformedMessage` for anything else.
+    `exact` keeps the bytes of header keys that are not UTF-8. Records with an offset delta outside of `low..high`
+    (inclusive) are read only up to it, and the records behind the first one above `high` are not read. Raises
+    `MalformedMessage` for any other bytes.
     """
     errors = "surrogateescape" if exact else "replace"
     low, high = min(max(low, _INT32_MIN), _INT32_MAX + 1), max(min(high, _INT32_MAX), _INT32_MIN - 1)
@@ -133,9 +136,9 @@ def read_columns(
 
 
 def record_extents(data: bytes, pos: int, count: int) -> Iterator[tuple[int, int]]:
-    """Start (after the length) and end of each of `count` records that fill `data` from `pos` exactly.
+    """Yield start (after the length) and end of each of `count` records that fill `data` from `pos` exactly.
 
-    Raises `MalformedMessage` for anything else, IndexError when a length is cut short.
+    Raises `MalformedMessage` for any other bytes, IndexError if a length is incomplete.
     """
     total = len(data)
     for _ in range(count):

@@ -2,11 +2,11 @@
 
 Remaining records keep their offset, their time and their bytes; the batch keeps base offset, LastOffsetDelta and the
 producer's fields, so that its offsets and sequences stay the same with fewer records in it, or none. MaxTimestamp is
-that of the remaining records; a batch without any keeps the old one. A batch with a delete horizon has that time (ms)
-in the place of BaseTimestamp, and its records' time deltas start from there.
+that of the remaining records; a batch without any keeps the old one. In a batch with a delete horizon, BaseTimestamp is
+that horizon (ms), and its records' time deltas are relative to it.
 
-A batch of a few kilobytes may have a quarter of a million records, a microsecond or two each. So it can be handled in
-slices of `SLICE_RECORDS`, for callers that pause in between.
+A batch of a few kilobytes may have a quarter of a million records, each of which takes a microsecond or two. So callers
+that have to pause can handle a batch in slices of `SLICE_RECORDS`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from shareq.protocol.records.opening import pieces
 
 SLICE_RECORDS: Final = 3_000
 OPENED_AT_ONCE: Final = 512 * 1024
-"""Bytes of compressed records that callers who let others go on open, and compress, in one go."""
+"""The most bytes of compressed records that callers which have to pause decompress, and compress, in one call."""
 _PIECES: Final = 4  # of 64 KiB opened, that take as long as so many records
 
 
 class KeyedRecord(NamedTuple):
-    """One record, read up to its key. The numbers with `_at` are places in its batch's uncompressed records.
+    """One record, read up to its key. The fields that end in `_at` are positions in its batch's uncompressed records.
 
-    From `start` to `end` it is whole, with its length; from `rest_at` on nothing depends on the batch's base time.
+    The bytes from `start` to `end` are the whole record with its length; those from `rest_at` on do not depend on the
+    batch's base timestamp.
     """
 
     offset: int
@@ -58,7 +59,7 @@ _keyed: Final = KeyedRecord._make
 
 
 class Opened(NamedTuple):
-    """A batch, its records uncompressed, and where they are."""
+    """A batch, its uncompressed records as bytes, and the parsed records."""
 
     header: BatchHeader
     data: bytes
@@ -76,15 +77,17 @@ def open_batch(batch: bytes | bytearray | memoryview, most_opened: int = MAX_DEC
 def in_slices(
     batch: bytes | bytearray | memoryview, most_opened: int = MAX_DECOMPRESSED_BYTES
 ) -> tuple[Opened, Iterator[list[KeyedRecord]]]:
-    """Return a batch whose records are uncompressed and not read, and an iterator that reads them, as many as
-    `SLICE_RECORDS` at a time. Both raise `MalformedMessage`, as `open_batch` does.
+    """Return a batch with decompressed records, and an iterator that parses them, at most `SLICE_RECORDS` at a time.
+    Both raise `MalformedMessage`, as `open_batch` does.
     """
     header, data, pos = records_block(batch, max(most_opened, len(batch)))
     return Opened(header, data, []), _slices(header, data, pos)
 
 
 def open_in_steps(batch: bytes) -> Generator[int, None, tuple[Opened, Iterator[list[KeyedRecord]]]]:
-    """Open like `in_slices`, but uncompress the records in steps; yield after each how many records it is worth."""
+    """Return the same as `in_slices`, but decompress the records in steps; after each step, yield the number of records
+    that would take as long.
+    """
     header = read_header(batch, 0)
     codec = Compression(header.attributes & CODEC_MASK)
     if codec is Compression.NONE:
@@ -119,7 +122,7 @@ def _read(header: BatchHeader, data: bytes, pos: int, count: int) -> list[KeyedR
 
 
 def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int | None = None) -> bytearray:
-    """Return the batch with these of its records, at least one, and with this delete horizon if one is given."""
+    """Return the batch with only these of its records, at least one, and with this delete horizon if it is given."""
     if delete_horizon_ms is None:
         payload = _as_they_are(opened.data, kept)
     else:
@@ -132,9 +135,9 @@ def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int
 
 
 class KeptRecords:
-    """The records that stay of a batch with many, slice by slice; `count` of them.
+    """The records that remain in a batch with many, slice by slice; `count` of them.
 
-    Held as bytes, since the collector would look at that many objects again and again.
+    They are kept as bytes, because Python's garbage collector would visit that many objects again and again.
     """
 
     __slots__ = ("_counts", "_newest", "_opened", "_parts", "count")
@@ -147,7 +150,7 @@ class KeptRecords:
         self.count = 0
 
     def add(self, records: Sequence[KeyedRecord]) -> None:
-        """Add the next records that stay, `SLICE_RECORDS` at most."""
+        """Add the next records that remain, at most `SLICE_RECORDS`."""
         if records:
             self._parts.append(_as_they_are(self._opened.data, records))
             self._counts.append(len(records))
@@ -155,8 +158,8 @@ class KeptRecords:
             self.count += len(records)
 
     def written(self, delete_horizon_ms: int | None) -> Generator[int, None, bytearray]:
-        """Return the same bytes as `retained` does for these records, at least one, in steps; yield after each how many
-        records it took.
+        """Return the same bytes as `retained` for these records, at least one, in steps; after each step, yield the
+        number of records that would take as long.
         """
         parts, header = self._parts, self._opened.header
         if delete_horizon_ms is not None:
@@ -178,7 +181,7 @@ class KeptRecords:
 
 
 def _encoded(header: BatchHeader, payload: bytes, count: int, newest: int, delete_horizon_ms: int | None) -> bytearray:
-    """Return the batch with other records, compressed as they were, of which this is the newest time."""
+    """Return the batch with `payload`, `count` other records in the same codec; `newest` is their highest timestamp."""
     if delete_horizon_ms is not None:
         header = header._replace(base_timestamp=delete_horizon_ms, attributes=header.attributes | DELETE_HORIZON)
     if not header.attributes & LOG_APPEND_TIME:
@@ -187,7 +190,7 @@ def _encoded(header: BatchHeader, payload: bytes, count: int, newest: int, delet
 
 
 def emptied(header: BatchHeader) -> bytearray:
-    """Return the batch without records: it still has its offsets and its producer's sequences."""
+    """Return the batch without records; it keeps its offsets and its producer's sequence numbers."""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON)
     return encode_batch(header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, records_count=0), b"")
 
