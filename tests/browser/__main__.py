@@ -1,4 +1,4 @@
-"""Make the pictures of docs/console.md: `python -m tests.browser FOLDER`. Ends with 1 where there is no Chromium."""
+"""Make the pictures of docs/console.md: `python -m tests.browser FOLDER`. Exit code 1 if there is no Chromium."""
 
 from __future__ import annotations
 

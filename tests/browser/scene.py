@@ -1,4 +1,4 @@
-"""A broker with a console, and everything at work in it that a view shows: members, windows, dead letters, redrives."""
+"""A broker with a console, and with everything in use that a view shows: members, windows, dead letters, redrives."""
 
 from __future__ import annotations
 

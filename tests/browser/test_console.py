@@ -1,4 +1,6 @@
-"""The console in Chromium, over a broker at work: its looks, the keyboard, changes, and who is asked."""
+"""The console in Chromium, over a broker at work: its appearance, the keyboard, changes, and the questions before
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make crash-images`: a broker started on what kills and power losses leave. Exit code 1 for anomalies."""
+"""`make crash-images`: a broker started on the files that kills and power losses leave. Exit code 1 for anomalies."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Node:
         self.pid = self.process.pid
 
     def wait_ready(self) -> float:
-        """Wait until it listens; the seconds that took. Raises StartRefused."""
+        """Wait until it listens; return the seconds. Raises StartRefused."""
         assert self.process is not None
         assert self.process.stdout is not None
         began, said = time.monotonic(), b""
@@ -94,7 +94,7 @@ class Node:
         return self.wait_ready()
 
     def kill(self) -> None:
-        """SIGKILL, to the broker first where it runs under another command."""
+        """Send SIGKILL; if the broker runs under another command, to the broker first."""
         if self.process is None:
             return
         for pid in {self.pid, self.process.pid} if not self.prefix else {self.pid}:
@@ -102,7 +102,7 @@ class Node:
         self._gone()
 
     def stop(self) -> None:
-        """SIGTERM, and wait until it has ended."""
+        """Send SIGTERM, and wait until the process has ended."""
         if self.process is not None:
             _end(self.pid, signal.SIGTERM)
             self._gone()

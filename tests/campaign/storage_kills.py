@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _planted(seed: int) -> int:
-    """Rounds of a few kills of each faulty broker, until the fault is found; 1 when one is not."""
+    """Run rounds of a few kills of each faulty broker until its fault is found; return 1 if one is not."""
     return all_found({fault.value: partial(_found, fault) for fault in Fault}, seed, PLANTED_ROUNDS, PLANTED_KILLS)
 
 
@@ -66,7 +66,7 @@ def _found(fault: Fault, seed: int) -> list[str]:
 
 
 def _reported(result: RoundResult) -> str:
-    """A line, and one for each thing that went wrong."""
+    """Return a line about the round, and one for each anomaly."""
     lines = [
         f"seed {result.seed}: {result.kills} kills, {result.operations:,} operations, "
         f"refused {result.refused}, anomalies {len(result.anomalies)}, {result.took_s:.0f} s"

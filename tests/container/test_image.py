@@ -1,4 +1,4 @@
-"""The image and the compose file at work: who it runs as, its health check, its two listeners, its data volume."""
+"""The image and the compose file at work: its user, its health check, its two listeners, its data volume."""
 
 from __future__ import annotations
 

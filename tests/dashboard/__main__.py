@@ -1,5 +1,5 @@
-"""Ask a real Prometheus what the dashboard asks, while a broker is at work; then take the broker away, and wait for the
-alert: `make dashboard`. Ends with 1 when a query or a variable has no answer, or the alert does not come.
+"""`make dashboard`: send the dashboard's queries to a real Prometheus while a broker is at work, then stop the broker
+and wait for the alert. Exit code 1 if a query or a variable has no result, or the alert does not come.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The Grafana dashboard as Prometheus sees it: panels with their queries, variables with what they are chosen from."""
+"""The Grafana dashboard as Prometheus sees it: panels with their queries, variables with the queries for their
+values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker with everything going on that the dashboard has a panel for: the clients of the soak, and visitors."""
+"""A broker with load for every panel of the dashboard: the clients of the soak, and some short-lived ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard's panels as a page: the grid of the dashboard, lines as SVG. Not Grafana, and says so."""
+"""The dashboard's panels as a page: the grid of the dashboard, lines as SVG. The page says that it is not Grafana."""
 
 from __future__ import annotations
 

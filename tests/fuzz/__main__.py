@@ -1,4 +1,5 @@
-"""`python -m tests.fuzz FRAMES`: bent requests of every RPC against a broker in memory. Exit code 1 when one does harm.
+"""`python -m tests.fuzz FRAMES`: mutated requests of every RPC against a broker in memory. Exit code 1 if one of them
+does harm.
 
 `--process`: against a broker process, with sockets; `--stalling`: with stalls of its loop, which must be noticed.
 `--world N`: repeat one world. `--frame HEX`: send one frame, its size included, to a new broker that has topics, groups

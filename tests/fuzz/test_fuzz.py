@@ -1,4 +1,4 @@
-"""Some thousand bent requests of every RPC; `make fuzz` sends more. Which they are never changes."""
+"""Some thousand mutated requests of every RPC, always the same ones; `make fuzz` sends more."""
 
 from __future__ import annotations
 

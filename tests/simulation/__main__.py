@@ -19,7 +19,7 @@ from tests.simulation.runner import run_seeds, shortest
 
 PROGRESS_S = 10
 SHARE = 10
-"""The number of seeds to which comes one each from where dead letters, redrives, pauses, dates and breakers begin."""
+"""The number of seeds for which one more is run of each later kind: dead letters, redrives, pauses, dates, breakers."""
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/simulation", "tests/support")
 
 

@@ -1,7 +1,7 @@
 """Seeds in which groups have a breaker (`shareq.breaker.*`): too many dead letters pause them, and nothing else does.
 
-From what was answered it is known how many records have died at least since the group was resumed or the broker was
-started: the group is paused when these are enough. How many can have died at all bounds how often it is paused so.
+The answers show how many records have certainly died since the group was resumed or the broker was started: if these
+are enough, the group must be paused. The number of records that can have died limits how often it may be paused.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ def is_about_breakers(seed: int) -> bool:
 
 @dataclass
 class BreakerLedger:
-    """The letters of a group, as its clients can count them; it outlives the group."""
+    """The deaths in a group, as far as its clients can count them; it outlives the group."""
 
     died: int = 0  # at least, since this broker may have begun to count
     may_have_died: int = 0  # at most, ever
     pauses: int = 0
 
     def on_rejected(self, *, before: bool) -> None:
-        """A rejection was answered that was sent `before` the broker began to count, or behind that."""
+        """Record an answered rejection. `before`: it was sent before the broker began to count."""
         self.died += not before
 
     def on_delivered(self, count: int) -> None:
-        """A record was delivered, for the `count`-th time as far as known: it may die of that, once."""
+        """Record a delivery, the `count`-th as far as known: at the delivery limit the record may die, once."""
         self.may_have_died += count >= LEAST_LIMIT
 
     def on_reject_sent(self) -> None:
-        """A rejection was sent: its record may die of it."""
+        """Record that a rejection was sent, of which the record may die."""
         self.may_have_died += 1
 
     def on_begun_again(self) -> None:
-        """The broker counts from 0, or whether it does is not known."""
+        """Record that the broker counts from 0, or may do so."""
         self.died = 0
 
 
@@ -67,7 +67,7 @@ class Breakers:
         return {BREAKER_LETTERS: str(self._letters), BREAKER_WINDOW_MS: str(_A_DAY_MS)} if self.on else {}
 
     def look(self, group: Group) -> bool:
-        """Return True if the group's breaker has paused it since the last look."""
+        """Return True if the group's breaker has paused it since the last call."""
         by_breaker = self._world.services.configs.share_group(group.id).paused_by == PAUSED_BY_BREAKER
         if not self.on or not by_breaker or group.pauses.by_breaker:
             return False
@@ -83,7 +83,7 @@ class Breakers:
         return True
 
     def check(self) -> None:
-        """Check, while nothing is under way, that what has died is not enough to pause a group that is not."""
+        """Check, while nothing is under way, that a group that is not paused has had too few deaths for its breaker."""
         if not self.on:
             return
         failed, refuses = self._world.seen["commits that failed"], self._world.folder.disk.refuses_clients()
@@ -97,7 +97,7 @@ class Breakers:
         self._failed_commits = failed
 
     def end(self) -> None:
-        """Switch them off, so that what is left can be worked off."""
+        """Switch the breakers off, so that the remaining records can be drained."""
         for group in self._world.groups if self.on else ():
             group.set_breaker(0)
         self.on = False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FIRST_SEED: Final = 4_000_000
 MAX_MS: Final = 3_600_000
-"""The furthest time, further than the wall clock is set back over a life."""
+"""The furthest delivery time: further than the wall clock is set back within one life of the broker."""
 
 Place = tuple[int, int]
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -68,7 +68,7 @@ class Dates:
         return _LARGE if self.on and self._rng.random() < 0.1 else usual
 
     def headers_for(self, value: bytes, together: int) -> Headers:
-        """Return the headers of a record that is produced with this value, one of so many, and remember its time."""
+        """Return the headers of a record with this value, in a batch of that many, and remember its time."""
         if not self.on:
             return ()
         rng, wall_ms = self._rng, self._world.clock.wall_ms()
@@ -88,7 +88,7 @@ class Dates:
         return ((NOT_BEFORE, time),)
 
     def on_clock_set(self, step_ms: int) -> None:
-        """The broker starts with another wall clock."""
+        """Note that the broker has started with another wall clock."""
         self._back_ms += max(-step_ms, 0)
 
     def furthest_ms(self) -> int:
@@ -123,7 +123,7 @@ class Dates:
         self._world.seen["dated records handed out"] += due_ms > 0
 
     def explains(self, place: Place, until_ms: int) -> bool:
-        """Return True if its sender can have made the record wait so long, by the wall clock."""
+        """Return True if the sender's time can be the reason why the record waits, by the wall clock."""
         value = self._world.topics.records.values.get(place[0], {}).get(place[1])
         return self.on and (value is None or self._sent.get(value, 0) + 1 >= until_ms)
 
@@ -140,7 +140,7 @@ class Dates:
             raise InvariantBroken(f"slot {index}: {new} records wait that never came, more than {half}")
 
     def stays_behind(self, core: SharePartition, place: Place) -> bool:
-        """Return True if the next record would have to wait, but there is no room for that."""
+        """Return True if the next record would have to wait, but the window has no room for one more waiting record."""
         if not self.on or core.delayed_records < core.settings.partition_max_record_locks // 2:
             return False
         self._world.seen["dated records that stay behind the window"] += 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 FIRST_SEED: Final = 1_000_000
-"""Seeds from here on have dead-letter queues; those below live on as before there were any."""
+"""The first seed with dead-letter queues; the events of lower seeds stay as they were before."""
 
 LONGEST_WAIT_MS: Final = 40_000  # between two tries of a letter
 LEAST_LIMIT: Final = 2

@@ -79,7 +79,7 @@ class Group:
             self.adopt_settings()
 
     def set_breaker(self, letters: int) -> None:
-        """Let so many dead letters pause the group; 0: however many."""
+        """Set the number of dead letters that pause the group; 0: none do."""
         self._set(BREAKER_LETTERS, str(letters))
 
     def change_a_setting(self) -> None:

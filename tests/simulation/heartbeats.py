@@ -29,7 +29,7 @@ SUBSCRIPTIONS: Final[tuple[Names, ...]] = (
 
 
 TOO_MUCH: Final[Names] = tuple(f"{n:02}".ljust(32_765, "-") for n in range(32))
-"""Names that take less than a batch may, in a record that takes more."""
+"""Names that are smaller than a batch may be, while their record is larger."""
 
 TOO_MUCH_SHARE: Final = 0.15
 
@@ -95,7 +95,7 @@ class Heartbeats:
         self._reported = ()
 
     def _lose_answer(self) -> None:
-        """Send a heartbeat, take it for lost and ignore its answer."""
+        """Send a heartbeat, treat its answer as lost, and ignore it."""
         self._world.seen["heartbeats whose answer was lost"] += 1
         self.send(full=self._world.rng.random() < 0.3)
         self._life += 1

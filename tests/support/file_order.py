@@ -38,7 +38,9 @@ LONGEST: Final = (
 )
 WAITING: Final = ("tests/wire/", "tests/interop/")
 AMONG: Final = 0.8
-"""The share of the other files among which those that wait are spread; the rest, which are short, come last."""
+"""The share of the other files among which the waiting files are spread. The rest of the other files, which are short,
+come last.
+"""
 
 
 def in_order(files: Sequence[str]) -> list[str]:

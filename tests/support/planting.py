@@ -9,7 +9,7 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 Fault = Callable[[], AbstractContextManager[object]]
-"""A context manager that replaces one piece of the product while it is open."""
+"""A context manager that replaces one part of the product while it is open."""
 
 # Replacements stand in for methods of many signatures, so they pass on whatever they get.
 Function = Callable[..., Any]

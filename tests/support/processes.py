@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Final
 
 _ENDED: Final = (FileNotFoundError, ProcessLookupError)
-"""Opening a file in /proc of what has ended, and reading it when that ends after it was opened."""
+"""The errors of opening a file in /proc after its process has ended, and of reading it if the process ends after the
+opening.
+"""
 
 
 def finished(
@@ -27,7 +29,7 @@ def finished(
 
 
 def runs(pid: int) -> bool:
-    """Return whether the process exists and is no zombie."""
+    """Return True if the process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except _ENDED:
@@ -35,7 +37,7 @@ def runs(pid: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """Return the children of any thread of this process that are not reaped; none if it has ended."""
+    """Return the unreaped children of all threads of this process; none if it has ended."""
     found: list[int] = []
     with suppress(*_ENDED):
         for thread in Path(f"/proc/{pid}/task").iterdir():

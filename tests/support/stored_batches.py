@@ -7,7 +7,7 @@ from shareq.protocol.records.control import build_end_transaction_marker
 
 
 def batch(base: int, count: int = 1, *, epoch: int = 0, producer_id: int = -1, size: int = 10) -> bytes:
-    """A batch of `count` records at `base`; transactional if it has a producer id."""
+    """Return a batch of `count` records at offset `base`; transactional if it has a producer id."""
     built = build_batch(
         [RecordData(None, b"%d:" % (base + each) + b"v" * size) for each in range(count)],
         timestamp_ms=1_000,
@@ -21,7 +21,7 @@ def batch(base: int, count: int = 1, *, epoch: int = 0, producer_id: int = -1, s
 
 
 def marker(base: int, producer_id: int, *, commit: bool, epoch: int = 0) -> bytes:
-    """The marker that ends a transaction."""
+    """Return the marker that ends a transaction."""
     built = build_end_transaction_marker(
         commit=commit, producer_id=producer_id, producer_epoch=0, coordinator_epoch=0, timestamp_ms=1_000
     )

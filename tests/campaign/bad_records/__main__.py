@@ -4,7 +4,7 @@
     python -m tests.campaign.bad_records --records 500 --surface worker --surface celery
 
 Surfaces: worker, celery, taskiq, aio (`shareq.aio`), commands (those that print records), console, letters (dead
-letters and redrives), spark. Each gets so many bad records, with good ones among them, on its own broker. Exit code
+letters and redrives), spark. Each gets `--records` bad records, mixed with good ones, on its own broker. Exit code
 1 unless each record ended as accepted, rejected or given up, each good one was handled, no process ended and nothing
 stood still.
 Surface spark needs PySpark: run it with the Python of .venv-spark.

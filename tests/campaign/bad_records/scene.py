@@ -26,9 +26,9 @@ from tests.support.kafka.raw_batches import raw_batch, raw_headers, raw_record
 BATCH_BYTES: Final = 500_000
 BATCH_RECORDS: Final = 100
 EVERY: Final = 50
-"""One record in so many is a good one."""
+"""The number of bad records for each good one."""
 STILL_S: Final = 60.0
-"""A surface that gets no further for so long stands still."""
+"""The seconds without progress after which a surface counts as standing still."""
 
 
 class RawRecord(NamedTuple):

@@ -2,9 +2,9 @@
 
     python -m tests.campaign.celery_kills --kills 20 --of dramatiq
 
-Tasks are acknowledged late. Exit code 1: a task was lost, or done again without a kill that explains it: of the worker
-that was doing it, or of the broker while a worker had it. With --plant, a worker's tasks are sent again when another
-worker is killed: then the exit code is 1 if the judge finds none of these, or anything else.
+Tasks are acknowledged late. Exit code 1 if a task was lost, or was repeated without a kill that explains it: a kill of
+its worker, or of the broker while a worker had the task. With --plant, tasks are sent again while another worker is
+killed: then the exit code is 1 if the judge does not find these, or finds anything else.
 """
 
 from __future__ import annotations

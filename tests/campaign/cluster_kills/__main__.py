@@ -29,7 +29,7 @@ from tests.campaign.command import show
 
 BEGIN, END = "<!-- cluster kills: begin -->", "<!-- cluster kills: end -->"
 MOST_BROKEN: Final = 3
-"""So many broken rounds of a cell are enough."""
+"""The number of broken rounds after which a cell ends."""
 
 
 def main(arguments: Sequence[str]) -> int:

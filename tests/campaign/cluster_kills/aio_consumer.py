@@ -1,7 +1,7 @@
 """Our own consumer: `python -m tests.campaign.cluster_kills.aio_consumer BOOTSTRAP GROUP TOPIC JOURNAL`.
 
-It writes the journal of `consumer.py`. It changes the node when a request is not answered in time; librdkafka's waits
-for one that hangs.
+It writes the same journal as `consumer.py`. If a request is not answered in time, it connects to another node;
+librdkafka's consumer waits for a node that hangs.
 """
 
 from __future__ import annotations

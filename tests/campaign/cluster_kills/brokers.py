@@ -23,14 +23,14 @@ from tests.interop.support.our_process import OurProcess
 
 OURS: Final = "ours"
 NODES_FROM: Final = "127.0.0.2"
-"""The address from which nodes behind proxies connect: rights can name it."""
+"""The address from which nodes behind proxies connect, so that ACLs can name it."""
 _GROUP: Final = 0
 """FindCoordinator's key type of groups."""
 _STARTS_S: Final = 120.0
 _JVM: Final = small_jvm(96, 320)
 _OF_ALL: Final = {"auto.create.topics.enable": "false", "group.initial.rebalance.delay.ms": "0"}
 SESSION_MS: Final = 2_000
-"""The time after which Apache Kafka takes a broker that does not answer for dead."""
+"""The time after which Apache Kafka fences a broker that does not answer."""
 _APACHE: Final = {
     "inter.broker.listener.name": "PLAINTEXT",
     "num.network.threads": "1",
@@ -60,13 +60,16 @@ _GUARDED_CONTROLLERS: Final = {
         'username="controller" password="of-controllers" user_controller="of-controllers";'
     ),
 }
-"""Controllers elect their leader before any rule has been read, when super users alone are let in."""
+"""The properties of controllers with ACLs. They elect their leader before any ACL has been read, when only super users
+have access.
+"""
 
 
 class Brokers:
-    """All brokers of one cluster. `cuts` has one for each node; with `by_proxies` they lie between node and brokers.
+    """All brokers of one cluster. `cuts` has an entry for each node; with `by_proxies` a proxy lies between each node
+    and the brokers.
 
-    `guarded`: there are ACLs, and whatever has none is allowed.
+    `guarded`: there are ACLs, and a resource without any is open to all.
     """
 
     def __init__(self, folder: Path, kind: str, cuts: Sequence[Cuts], *, by_proxies: bool, guarded: bool) -> None:

@@ -20,14 +20,14 @@ from tests.campaign.cluster_kills.states import read_states
 from tests.campaign.command import show
 
 QUIET_S: Final = 35.0
-"""Longer than a lock and a client that hangs: what is confirmed then is all there will be, unless a consumer stands
-still without a call that hangs. Only what others do not get in its place is lost.
+"""The seconds without a confirmation after which no more are expected: longer than a lock and a client that hangs. A
+record counts as lost only if the consumers that replace hanging ones do not get it either.
 """
 LOOKS_S: Final = 2.0
-"""Without a confirmation for so long, the states may say that all is done: a client never got the answer."""
+"""The seconds without a confirmation after which the states are checked, in case a client never got the last answer."""
 TOGETHER_S: Final = 60.0
 GOES_ON_S: Final = 0.3
-"""Records are sent for so long after all is well again: work goes on if they are confirmed."""
+"""The seconds for which records are still sent after the fault is over, to show that work goes on."""
 
 
 class Rounds:

@@ -19,39 +19,39 @@ from tests.interop.support.our_process import OurProcess
 SILENT_S: Final = 30.0
 CUT_FROM_CLIENTS_S: Final = 6.0
 WITHOUT_RIGHT_S: Final = 75.0
-"""Longer than the minute after which a topic whose id nobody knows is taken for deleted."""
+"""The seconds without the right: more than the minute after which a topic with an unknown id counts as deleted."""
 SURELY_NEW_S: Final = 1.0
-"""A confirmation so long after the end of an owner is not one that it gave."""
+"""The seconds after an owner's end from which on a confirmation cannot be that owner's."""
 TAKE_OVER_S: Final = 0.15
-"""A take-over takes about so long."""
+"""The seconds that a take-over takes, roughly."""
 TURNS_S: Final = 1.5
-"""Nodes wait so long for one that has ended, before they divide its slots."""
+"""The seconds that nodes wait for one that has ended, before they divide its slots."""
 JOINS_S: Final = 0.5
-"""A node that comes back has not got its slots yet so soon after its start."""
+"""The seconds after a node's start in which it does not own its slots yet."""
 BEFORE: Final = 0.25
-"""The part of the kills that come before the map which moves the slot."""
+"""The share of kills that come before the map that moves the slot."""
 RECOVERS_S: Final = 90.0
 BROKER_MISSED_S: Final = SESSION_MS / 1000
 
 
 @dataclass
 class Fault:
-    """A round's fault. `at`: from when the time to the next confirmation counts; `note`: a remark for the report."""
+    """A round's fault. `at`: the time from which the next confirmation is awaited; `note`: a remark for the report."""
 
     rng: Random
     at: float = 0.0
     note: str = ""
 
     def now(self) -> None:
-        """Count the time from now."""
+        """Measure the time to the next confirmation from now on."""
         self.at = time.monotonic()
 
 
 class Cell(NamedTuple):
-    """One fault, which returns when all processes run again.
+    """One fault, whose function returns when all processes run again.
 
-    The longest time without a confirmation should be `within_s`. `divided`: each node owns a part of the slots, and of
-    the groups; slots move when one goes, and when it comes back.
+    The longest time without a confirmation should be `within_s`. `divided`: each node owns a part of the slots and of
+    the groups; slots move when a node ends, and when it returns.
     """
 
     name: str
@@ -296,7 +296,7 @@ CELLS: Final = {
         Cell("of three owners one in the topic's move, SIGKILL", _dies_as_it_moves, 3.0, nodes=3, divided=True),
     )
 }
-"""The bounds: 3 s after a killed process, or the first start where all were killed, 1.5 s after SIGTERM, 9 s after
-one that stands still or is cut off, 5 s after the return of what was away; with a broker that is gone its session comes
-on top, which is the cluster's own.
+"""All cells. Their bounds: 3 s after a killed process, or after the first start if all were killed; 1.5 s after
+SIGTERM; 9 s after a process stood still or was cut off; 5 s after the return of a cluster that was away. If a broker is
+gone, the cluster's own session timeout is added.
 """

@@ -34,7 +34,7 @@ from tests.campaign.commit_sync.calls import Call, calls
 
 TOPIC, GROUP, PARTITIONS, CONSUMERS = "work", "campaign", 4, 4
 LATE_S: Final = 1.0
-"""A call may come back so much later than its timeout."""
+"""The seconds by which a call may exceed its timeout."""
 STOPPED_S: Final = 12.0
 AWAY_S: Final = (3.0, 14.0)
 """The time for which a killed broker is away."""

@@ -31,7 +31,7 @@ CONFIGS: Final = {
     "shareq.delay.enable": "true",
 }
 CLOCK_S: Final = 0.002
-"""A time that is stored passes through two clocks, each cut to whole milliseconds."""
+"""The tolerance: a stored time passes through two clocks, each of which is rounded down to whole milliseconds."""
 QUIET_S: Final = 120.0
 
 

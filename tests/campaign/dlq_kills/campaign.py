@@ -77,7 +77,7 @@ SETTINGS: Final = {
     "transaction.state.log.num.partitions": "1",
 }
 Broken = (OSError, ConnectionClosed)
-"""The errors that a client gets of a broker that was killed."""
+"""The errors that a client gets when the broker was killed."""
 
 
 class Result(NamedTuple):

@@ -42,10 +42,12 @@ from tests.interop.support.share_wire import NOT_READY, Member
 
 PARTITIONS: Final = 2
 RECORDS: Final = 30
-"""Records of each partition."""
+"""The records of each partition."""
 VALUE_BYTES: Final = 1_000
 QUEUE: Final = {"errors.deadletterqueue.group.enable": "true", "max.message.bytes": "2000"}
-"""Each letter is a batch of its own, so that many are owed when a rejection has just been answered."""
+"""The queue's properties. Each letter is a batch of its own, so that many letters are owed just after a rejection was
+answered.
+"""
 SETTINGS: Final = {
     "share.coordinator.state.topic.num.partitions": "2",
     "offsets.topic.num.partitions": "2",

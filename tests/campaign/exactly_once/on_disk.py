@@ -38,13 +38,14 @@ class Moment(Enum):
 
 
 ENDING = (Moment.DECIDED, Moment.MARKING, Moment.MARKED, Moment.ENDED)
-"""Within EndTxn, as far as the disk shows: the request itself may wait in a socket in any other moment."""
+"""The moments within EndTxn, as the files show them. In all other moments an EndTxn may wait in a socket."""
 
 
 class Look(NamedTuple):
-    """`records_in`: the group's committed offset in the source. `records_out`: committed in the target.
+    """The state of the job by its files. `records_in`: the group's committed offset in the source. `records_out`: the
+    committed records in the target.
 
-    `commits` and `aborts` are ended transactions; `aborting` is how the one being ended ends.
+    `commits` and `aborts` count ended transactions; `aborting` is True if the one that is being ended aborts.
     """
 
     moment: Moment

@@ -46,7 +46,7 @@ class Anomaly:
     analysis: Analysis
     text: str
     subject: str = ""
-    """The value or the register that it is about, where there is one."""
+    """The value or the register that the anomaly is about, if there is one."""
 
     def __str__(self) -> str:
         return f"{self.analysis.value}: {self.text}"

@@ -22,7 +22,7 @@ class Promise:
 
     values: Container[str]
     registers: tuple[str, ...]
-    """The beginnings of their names."""
+    """The beginnings of the names of guaranteed registers."""
 
     def covers(self, anomaly: Anomaly) -> bool:
         if anomaly.analysis in (Analysis.LOST_WRITE, Analysis.UNSEEN):

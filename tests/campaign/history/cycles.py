@@ -99,7 +99,9 @@ def _reads(operations: Sequence[Operation], index: Index, numbers: dict[int, int
 
 
 def knots(edges: Edges, below: int) -> Iterator[list[int]]:
-    """The strongly connected components with at least two nodes below `below`; of each, those nodes. Tarjan's."""
+    """Return the strongly connected components (Tarjan's) with at least two nodes below `below`; of each, only those
+    nodes.
+    """
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     on_path: set[int] = set()

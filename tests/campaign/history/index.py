@@ -29,10 +29,10 @@ class Log:
 
     order: dict[int, str] = field(default_factory=dict)
     conflicts: list[tuple[int, str, str]] = field(default_factory=list)
-    """Offset, and two values that were seen there."""
+    """An offset, and two different values that were read there."""
     last_of_key: dict[str, int] = field(default_factory=dict)
     floor: int = 0
-    """Below it records may be gone, since a client asked for that or they were too old."""
+    """The offset below which records may be missing, because a client has deleted them or they were too old."""
     drained: tuple[Operation, Drained] | None = None
     highest_read: int = -1
     needed: list[int] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Index:
     logs: dict[Place, Log] = field(default_factory=lambda: defaultdict(Log))
     writers: dict[str, tuple[Operation, Record]] = field(default_factory=dict)
     read_committed: dict[str, Operation] = field(default_factory=dict)
-    """Value to an operation that read it while reading committed records only."""
+    """An operation that read the value with read_committed, by value."""
     created: dict[str, Created] = field(default_factory=dict)
     deleted: dict[str, list[Operation]] = field(default_factory=lambda: defaultdict(list))
     trims: dict[Place, list[tuple[Operation, int]]] = field(default_factory=lambda: defaultdict(list))

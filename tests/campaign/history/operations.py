@@ -108,7 +108,9 @@ class Trim:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A topic. `compacted`: a record may go when a later one has its key. `shrinks`: old records go by size or age."""
+    """A topic. `compacted`: a record may be removed when a later one has its key. `shrinks`: old records are removed by
+    size or age.
+    """
 
     name: str
     topic: str

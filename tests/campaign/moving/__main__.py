@@ -28,7 +28,7 @@ from tests.campaign.moving.scene import Way
 
 BEGIN, END = "<!-- moving: begin -->", "<!-- moving: end -->"
 MOST_BROKEN: Final = 3
-"""So many broken rounds on a way are enough."""
+"""The number of broken rounds after which a way ends."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -28,7 +28,7 @@ from tests.support.clients.shareq_cli import Shell
 CLIENTS: Final = ("librdkafka", "kafka-python")
 CHECKPOINT: Final = "checkpoint"
 TRANSACTION: Final = 250
-"""Records of a transaction; each fourth is aborted."""
+"""The records of a transaction. Every fourth transaction is aborted."""
 SLOW: Final = 100.0
 
 

@@ -43,7 +43,7 @@ class Members:
             self.pace(side, 0)
 
     def pace(self, side: str, per_second: float) -> None:
-        """Have each member at a side work so fast: 0 is as fast as it can."""
+        """Set the records a second of each member at a side; 0: as fast as it can."""
         whole = self._pace(side).with_suffix(".new")
         whole.write_text(str(per_second))
         whole.replace(self._pace(side))

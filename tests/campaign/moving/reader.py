@@ -40,7 +40,9 @@ class Read(NamedTuple):
 
 
 class _Client(Protocol):
-    """A consumer. `commit` notes that all records up to these are done, and raises if that is not confirmed."""
+    """A consumer. `commit` confirms that all records up to these offsets are done; it raises if that is not
+    confirmed.
+    """
 
     def read(self) -> list[Read]: ...
 
@@ -110,7 +112,7 @@ class _KafkaPython:
 
 
 class _Checkpoint:
-    """Offsets are in a file; the group has none, and no members."""
+    """A consumer without group membership, whose offsets are in a file."""
 
     def __init__(self, bootstrap: str, group: str, topic: str, file: Path) -> None:
         self._file = file
@@ -148,7 +150,7 @@ def write_offsets(file: Path, offsets: Mapping[int, int]) -> None:
 
 
 def _ends(done: Sequence[Read]) -> dict[int, int]:
-    """Return the offsets behind the last records, by partition."""
+    """Return the offset after the last record, by partition."""
     found: dict[int, int] = {}
     for each in done:
         found[each.partition] = max(each.offset + 1, found.get(each.partition, 0))
@@ -178,7 +180,7 @@ def main(kind: str, bootstrap: str, group: str, topic: str, path: str, pace: str
 
 
 def _work(client: _Client, records: list[Read], journal: Journal, pace: Path, stopping: Collection[int]) -> None:
-    """Work on all that was read, unless this is the end: the client would not give the rest again."""
+    """Work on all records that were read, even if the end is near: the client would not return the rest again."""
     journal.write({"got": [[*each, 1, ACCEPT] for each in records]})
     begin = 0
     while begin < len(records) and not stopping:

@@ -11,7 +11,7 @@ from devtools.provenance import machine
 from tests.campaign.moving.rows import Row
 
 _NUMBER: Final = re.compile(r"\d+")
-"""Lines that differ in their numbers alone are alike."""
+"""The pattern of numbers. Notes that differ only in numbers count as equal."""
 
 
 def markdown(rows: Sequence[Row], ways: Iterable[str], cells: Iterable[str]) -> list[str]:
@@ -41,7 +41,7 @@ def _row(cell: str, rows: Sequence[Row]) -> str:
 
 
 def _seconds(values: Iterable[float | None]) -> str:
-    """Return the median and the longest; one where these are the same."""
+    """Return the median and the longest; a single number if these are equal."""
     found = [value for value in values if value is not None]
     return "/".join(dict.fromkeys((f"{median(found):.1f}", f"{max(found):.1f}"))) if found else ""
 

@@ -18,7 +18,9 @@ from tests.support.clients.shareq_cli import Shell
 
 PARTITIONS: Final = 4
 SMALL_BATCHES: Final = 500
-"""Records of a batch: members get whole ones, and are to hold no more than they do before their locks end."""
+"""The records of a batch: members acquire whole batches, and must not hold more than they finish before their locks
+end.
+"""
 
 
 class Way(NamedTuple):

@@ -19,22 +19,22 @@ from tests.support.clients.shareq_cli import Shell
 
 SLOW: Final = 60.0
 LASTS_S: Final = 90.0
-"""The most records a second of each member while the topic moves, and how long they would last: something has to be
-left.
+"""SLOW limits the records a second of each member while the topic moves. The remaining records then last for LASTS_S
+seconds, so that the topic is not empty before it has moved.
 """
 DRAINS_S: Final = 240.0
 NEARLY: Final = 2_000
-"""Members work slowly when so many records, or a tenth, are left until one half is done."""
+"""The number of records, or a tenth, before the half from which on members work slowly."""
 STANDS_STILL_S: Final = 90.0
-"""With no confirmation for so long at the new side nothing more comes: locks are over by then."""
+"""The seconds without a confirmation at the new side after which no more are expected: all locks have ended by then."""
 QUIET_S: Final = 10.0
-"""A queue that is empty for so long has been emptied: answers come behind what they confirm."""
+"""The seconds after which an empty queue counts as drained: answers come later than what they confirm."""
 EACH: Final = 2
-"""Kills of each part of a move: its copy, and its cut-over."""
+"""The kills in each part of a move: the copy, and the cut-over."""
 
 
 def move(this: Round, victim: str | None) -> Row:
-    """Move a topic with its share group; something is killed on the way, or nothing."""
+    """Move a topic with its share group, while the cell's victim is killed, or nothing is."""
     topic, group = f"flights-{this.number}", f"departures-{this.number}"
     old, new = this.scene.old, this.scene.new
     create_topic(old, topic)

@@ -19,19 +19,21 @@ from tests.interop.support.our_process import OurProcess
 
 MACHINE, NODES, APACHE = "one machine", "two nodes before 3.9.1", "Apache Kafka 4.3.1"
 NODES_BEFORE_OURS: Final = "two nodes before one machine"
-"""Without Java; to try the campaign itself."""
+"""The side of nodes before a shareq broker, with which the campaign can be tried without Java."""
 STARTS_S: Final = 180.0
 FIRST_NODE: Final = 1_000_001
 OWNER_S: Final = 1.0
-"""A topic that has no owner for so long is not there yet."""
+"""The seconds after which a topic without an owner counts as missing."""
 _JVM: Final = small_jvm(128, 384)
 _GROUPS: Final = {"group.share.delivery.count.limit": "10"}
-"""Each kill may be one more attempt, and what is given up is not moved."""
+"""The properties of groups: a high delivery limit, since each kill may cost an attempt, and given-up records are not
+moved.
+"""
 _NODE: Final = {**_GROUPS, "shareq.cluster.slots": "8"}
 
 
 class Side(Protocol):
-    """One end of a move. `bootstrap` is for share groups, `cluster` for consumer groups and transactions."""
+    """One side of a move. `bootstrap` is for share groups, `cluster` for consumer groups and transactions."""
 
     @property
     def bootstrap(self) -> str: ...
@@ -41,7 +43,7 @@ class Side(Protocol):
 
     @property
     def victims(self) -> Mapping[str, Callable[[str], None]]:
-        """The kills of processes, by name; each is given the topic that moves, and starts the process again."""
+        """The functions that kill a process and start it again, by name. Each is given the topic that moves."""
 
     def start(self) -> None: ...
 
@@ -74,7 +76,7 @@ class _OneBroker:
 
 
 class _Nodes:
-    """Two nodes before a broker that has none."""
+    """Two nodes before a broker without share groups."""
 
     def __init__(self, folder: Path, kind: str) -> None:
         self._broker = cluster_of(kind, folder / "cluster", _of_broker(kind), _JVM)

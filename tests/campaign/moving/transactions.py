@@ -23,9 +23,9 @@ from tests.campaign.moving.transactor import AT_ONCE
 from tests.interop.support.transactional import read_values
 
 STOPS_S: Final = 150.0
-"""Longer than its calls wait for a broker that is being killed."""
+"""The seconds that the job may take to stop: longer than its calls wait for a broker that is being killed."""
 OPEN_MS: Final = 600_000
-"""Longer than a cut-over waits for it: nobody but its producer ends it."""
+"""The timeout of the open transaction: longer than a cut-over waits for it, so that only its producer can end it."""
 
 
 class Job:
@@ -51,7 +51,7 @@ class Job:
         self._begin()
 
     def stop(self) -> None:
-        """Have it end between two transactions."""
+        """Stop the process between two transactions."""
         self._process.terminate()
         try:
             self._process.wait(STOPS_S)

@@ -19,7 +19,7 @@ from devtools.clients.admin import QUIET
 
 AT_ONCE: Final = 50
 PAUSE_S: Final = 0.1
-"""The pause behind each transaction: something has to be left when the job moves."""
+"""The pause after each transaction, so that some records are left when the job moves."""
 WITHIN_S: Final = 20.0
 SESSION_MS: Final = 6000
 

@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _produced(node: Node, records: int, keys: int, rng: random.Random) -> tuple[bytes, dict[int, list[int | None]]]:
-    """The topic's id, and the key of each record by partition and offset."""
+    """Produce the records; return the topic's id, and the key of each record by partition and offset."""
     with WireClient(node.address) as client:
         topic_id = create_topic(client, TOPIC, PARTITIONS)
         placed: dict[int, list[int | None]] = {partition: [] for partition in range(PARTITIONS)}
@@ -105,7 +105,7 @@ def _produced(node: Node, records: int, keys: int, rng: random.Random) -> tuple[
 
 
 def _killed(node: Node, topic_id: bytes, judge: Judge, options: argparse.Namespace) -> tuple[list[str], int]:
-    """Let the members work, and kill the broker. Return the failures, and the number of kills."""
+    """Let the members work while the broker is killed. Return the faults, and the number of kills."""
     stop, rng = threading.Event(), random.Random(f"kills {options.seed}")
     topic = (TOPIC, topic_id, PARTITIONS)
     members = [

@@ -24,9 +24,9 @@ class Held(NamedTuple):
 
 
 class Judge:
-    """The judge, to be notified of each event when it happens, from any thread.
+    """The judge. It is notified of each event when it happens, from any thread.
 
-    `keys`: the keys of each partition's records by offset, None for none. `broken` has the breaches.
+    `keys`: the keys of each partition's records by offset, None for no key. `broken` has the breaches.
     """
 
     def __init__(self, keys: Mapping[int, Sequence[int | None]], limit: int) -> None:
@@ -51,7 +51,7 @@ class Judge:
             return len(self._finished | self._sent | at_limit)
 
     def delivered(self, member: str, place: Place, count: int, now_s: float, until_s: float) -> None:
-        """The member has the record, for the `count`-th time."""
+        """Note that the member got the record, in its `count`-th delivery."""
         with self._lock:
             self.seen["deliveries"] += 1
             self.seen["redeliveries"] += place in self._counts
@@ -72,7 +72,7 @@ class Judge:
             held[offset] = Held(member, until_s)
 
     def sends(self, place: Place, kind: int) -> None:
-        """The holder acknowledges it."""
+        """Note that the record's holder is about to acknowledge it."""
         with self._lock:
             key = self._key(place)
             if key is not None:
@@ -83,7 +83,7 @@ class Judge:
                 self._sent.add(place)
 
     def answered(self, place: Place, kind: int, accepted: bool) -> None:
-        """The broker's answer to that."""
+        """Note the broker's answer to an acknowledgement."""
         with self._lock:
             self.seen["acknowledgements"] += 1
             self.seen["acknowledgements refused"] += not accepted
@@ -117,9 +117,10 @@ class Judge:
                     del held[offset]
 
     def left(self) -> list[Place]:
-        """Return, after a drain, the records that neither ended nor reached the delivery limit, less one.
+        """Return, after a drain, the records that are not known to have ended and were delivered fewer than limit - 1
+        times.
 
-        One answer may have been lost with its connection.
+        One delivery is allowed for, because its answer may have been lost with its connection.
         """
         return [place for place in self.unseen_ends() if self._counts.get(place, 0) < self._limit - 1]
 

@@ -1,4 +1,4 @@
-"""`make soak`: a broker under mixed load, with clock steps, stopped processes, slow disks and strangers.
+"""`make soak`: a broker under mixed load, with clock steps, stopped processes, slow disks and clients without rights.
 
 Exit code 1 unless memory, open files and stalls stay flat, and log, history, stop and files are sound.
 """
@@ -52,7 +52,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _planted(seed: int) -> int:
-    """A short soak of each faulty broker; 1 when a fault is not noticed by the verdict that is for it."""
+    """Run a short soak of each faulty broker; return 1 if a fault is not noticed by the verdict that is meant for
+    it.
+    """
     missed = 0
     for fault, name in NOTICED_BY.items():
         result = Soak(seed, PLANTED_MINUTES, fault=fault).run()

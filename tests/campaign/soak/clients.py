@@ -49,7 +49,7 @@ LISTENER_OF: Final = {
     "committed-a": "CLEAR",
     "reader": "OPEN",
 }
-"""Client -> listener; the others come in without either."""
+"""The listener of each client; clients that are not listed use PLAINTEXT, without TLS and login."""
 WORKERS: Final = "workers"
 HEARTBEAT_S: Final = 0.5
 
@@ -80,8 +80,8 @@ class Doors:
     def open(
         self, listener: str, client_id: str, timeout_s: float, user: str = USER, password: str = PASSWORD
     ) -> WireClient:
-        """A connection that is logged in, where that listener wants a login. Raises OSError, ConnectionClosed;
-        AssertionError when the login is refused.
+        """Return a connection, logged in if the listener needs it. Raises OSError, ConnectionClosed; AssertionError if
+        the login is refused.
         """
         protocol = PROTOCOLS[listener]
         tls = self._tls if "SSL" in protocol else None
@@ -100,8 +100,8 @@ class Doors:
 
 @dataclass(slots=True)
 class SoakLink(Link):
-    """A connection through one of the doors. While `going` is not set the client does not move: it neither sends nor
-    takes an answer, as if its process were stopped.
+    """A connection to one of the listeners. While `going` is not set, the client neither sends nor receives, as if its
+    process were stopped.
     """
 
     doors: Doors | None = None
@@ -140,7 +140,7 @@ class SoakScene(Scene):
 class Worker(Process):
     """A member of a consumer group (KIP-848): it reads its partitions, commits its offsets, and leaves at times.
 
-    It only adds load; the history does not have it.
+    It only adds load: its operations are not in the history.
     """
 
     def __init__(self, scene: Scene, name: str) -> None:

@@ -22,7 +22,9 @@ from tests.fuzz.frames import Frames
 
 REST_S: Final = (1.0, 3.0)
 MOST_CLOCK_MS: Final = 45 * 60_000
-"""Records are taken up to an hour ahead of the clock, and kept for one at least: nothing is lost by a step."""
+"""The largest step of the clock. Records are accepted up to an hour ahead of the clock, and kept for an hour at least,
+so no step loses any.
+"""
 SHORTEST_STOP_S: Final = 0.5
 SYNC_MS: Final = (50, 400)
 FRAMES: Final = 200
@@ -90,7 +92,7 @@ class Disturbances:
             self._thread.join()
 
     def hold(self) -> None:
-        """No turns from now on; returns when none is under way."""
+        """Start no further disturbances; return when none is under way."""
         self._busy.acquire()
         self._held = True
 
@@ -124,7 +126,7 @@ class Disturbances:
     # -- time
 
     def clock_steps(self) -> str:
-        """The wall clock is another one from now on."""
+        """Set the wall clock to another time."""
         to_ms = self._rng.randint(-MOST_CLOCK_MS, MOST_CLOCK_MS)
         self._levers.set(clock_ms=to_ms)
         return f"{to_ms / 60_000:+.1f} min"
@@ -144,7 +146,7 @@ class Disturbances:
             self.clients_go.set()
 
     def slow_syncs(self) -> str:
-        """The disk takes its time."""
+        """Delay every sync of the disk for a while."""
         sync_ms = self._rng.randint(*SYNC_MS)
         self._levers.set(sync_ms=sync_ms)
         try:
@@ -176,7 +178,7 @@ class Disturbances:
         return 1
 
     def bent_frames(self) -> str:
-        """Frames of the fuzzer, from a client that is logged in and has no right."""
+        """Send the fuzzer's frames, from a client that is logged in and has no rights."""
         sent, client = 0, self._stranger()
         try:
             while sent < FRAMES and not self._stop.is_set():
@@ -222,7 +224,7 @@ class Disturbances:
         return f"{opened} connections"
 
     def big_frames(self) -> str:
-        """Beginnings of frames of 100 MB, from clients that have not logged in and from others."""
+        """Send the beginnings of frames of 100 MB, from clients that have logged in and from others."""
         sent = 0
         with contextlib.ExitStack() as stack:
             for number in range(BIG_CONNECTIONS):

@@ -64,7 +64,7 @@ class Levers:
         _ONE.pack_into(self._map, _DISK_AT, value)
 
     def set(self, *, clock_ms: int | None = None, sync_ms: int | None = None) -> None:
-        """Move one or both; the other stays."""
+        """Set one value or both; a missing one stays as it is."""
         clock = self.clock_ms if clock_ms is None else clock_ms
         sync = self.sync_ms if sync_ms is None else sync_ms
         _ONE.pack_into(self._map, 0, clock)
@@ -90,9 +90,9 @@ def _obey(levers: Levers) -> None:
 
 
 class DiskWait:
-    """The time that the thread which makes this waits for the disk.
+    """The time for which the thread that created this waits for the disk.
 
-    That is the duration of calls beyond their work, and beyond the time that the thread waits for a processor.
+    It is the duration of calls, less the time in which the thread worked or waited for a processor.
     """
 
     def __init__(self, levers: Levers, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
@@ -128,7 +128,9 @@ class DiskWait:
 
 
 def measure_disk(levers: Levers) -> None:
-    """Every call of the broker's that touches the disk in the calling thread, its syncs and commits of metadata too."""
+    """Measure every call of the broker that touches the disk in the calling thread, syncs and commits of metadata
+    included.
+    """
     from shareq.broker.foundation.os_fs import OsFile, OsFs
     from shareq.broker.metadata.sqlite import SqliteMetaDb
 
@@ -170,7 +172,9 @@ def _plant(fault: Fault) -> None:
 
 
 def swapped(data: bytes) -> bytes:
-    """The batches with other values where the plain producer's were, of the same size, and checksums that are right."""
+    """Return the batches with other values, of the same size, in place of the plain producer's, and correct
+    checksums.
+    """
     from shareq.protocol.records.checksum import crc32c
 
     written, at = bytearray(data), 0

@@ -36,14 +36,16 @@ from tests.campaign.storage.workload import Workload
 from tests.support.processes import finished
 
 ROUND_S: Final = (8.0, 45.0)
-"""The least and the longest time of a round: a short soak has four, since only between rounds what stays open shows."""
+"""The shortest and the longest round. A short soak has four rounds, because descriptors that stay open are only seen
+between rounds.
+"""
 LONGEST_STOP_S: Final = 40.0
 OPEN_FILES: Final = 400
 SESSION_MS: Final = 6_000
 """The session timeout of members: a longer stop ends their sessions; locks end before."""
 MOST_STOP_S: Final = 20.0
 LOOKS_S: Final = 3.0
-"""After each round nothing is asked of the broker for so long: looks at what stays open and in memory."""
+"""The pause after each round, in which no client asks the broker, to see what stays open and in memory."""
 STALLING: Final = ("broker stands still", "slow syncs")
 
 
@@ -68,8 +70,8 @@ class SoakResult:
 
 
 class Soak:
-    """`run` once. `fault`: one planted in the broker; `keep`: where folder and log go when it was not sound;
-    `round_s`: of each round.
+    """A soak, whose `run` is called once. `fault`: a planted one; `keep`: the folder for data and log of an unsound
+    run; `round_s`: the length of a round.
     """
 
     def __init__(
@@ -117,7 +119,7 @@ class Soak:
         )
 
     def run(self) -> SoakResult:
-        """Raises StartRefused, if the broker does not start; all else is in the result."""
+        """Run the soak. Raises StartRefused if the broker does not start; all other faults are in the result."""
         result = self.result
         try:
             self._node.start()
@@ -187,7 +189,7 @@ class Soak:
         self._show(f"round {result.rounds}: {len(history.operations):,} operations, {len(found)} anomalies")
 
     def _clear(self, scene: SoakScene) -> None:
-        """Topics and groups of the round go."""
+        """Delete topics and groups of the round."""
         self._topic = None
         link = scene.link("clear")
         topics = [DeleteTopicState(None, topic_id) for topic_id in scene.ids.values()]

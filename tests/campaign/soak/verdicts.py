@@ -13,20 +13,28 @@ from tests.campaign.soak.samples import Sample
 
 MOST_MB_A_MINUTE: Final = 1.0
 NOISE_MB: Final = 15.0
-"""A slope over a short time says little: less growth than this, over all that is looked at, is not called growth."""
+"""The growth in MB, over the whole period, below which memory counts as flat: the slope of a short period means
+little.
+"""
 SHORT_S: Final = 300.0
 SHORT_NOISE_MB: Final = 25.0
-"""The same for so short a run: in it each kind of work is done for the first time, and memory taken for it stays."""
+"""The same for a short run, in which each kind of work is done for the first time and keeps the memory that it
+takes.
+"""
 MOST_ABOVE_MIDDLE: Final = 1.1
 MOST_MORE_DESCRIPTORS: Final = 12
-"""Connections come and go: so many more in the last third than in the middle one are nothing."""
+"""The number of descriptors by which the last third may exceed the middle one, since connections come and go."""
 MOST_MORE_LOGS: Final = 6
-"""Than the pool has, for a moment: the next file is opened first, and those that are being synced stay open."""
+"""The number of files by which open logs may exceed the pool for a moment: a file is opened before another is closed,
+and those that are being synced stay open.
+"""
 AFTERMATH_S: Final = 2.5
-"""A stall ends after what caused it, and is seen by the next scrape that is answered."""
+"""The seconds after a disturbance in which a stall is still its effect: the stall is seen by the next scrape that is
+answered.
+"""
 TOO_FEW: Final = "too few looks"
 TOO_BUSY: Final = 0.5
-"""So much of the time the threads waited for a processor: stalls say something about the machine alone."""
+"""The share of time waiting for a processor from which on stalls only show that the machine is busy."""
 MOST_EXCUSE: Final = 0.5  # of a stall
 _FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
 _MOST_PAIRS: Final = 400
@@ -34,7 +42,9 @@ _MOST_PAIRS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One verdict. `found`: the observation, in a line. Not `judged`: nothing could be judged, so it is not sound."""
+    """One verdict. `found`: the observation, in a line. If it is not `judged`, there was too little to judge, and it is
+    not sound.
+    """
 
     name: str
     sound: bool
@@ -77,7 +87,7 @@ def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample
 
 
 def memory(samples: Sequence[Sample]) -> Verdict:
-    """Flat over the last two thirds."""
+    """Judge that memory is flat over the last two thirds."""
     _, middle, last = thirds(samples)
     if not middle or not last:
         return Verdict("memory", False, TOO_FEW, judged=False)
@@ -157,7 +167,7 @@ def stalls(samples: Sequence[Sample], turns: Sequence[Turn]) -> Verdict:
 
 
 def log(text: str) -> Verdict:
-    """No traceback and no error. Warnings are about clients, and counted."""
+    """Judge that the log has no traceback and no error. Warnings are about clients, and are counted."""
     fault = _FAULT.search(text)
     lines = text.splitlines()
     levels = {level: sum(f" {level} " in line for line in lines) for level in ("INFO", "WARNING", "ERROR")}
@@ -175,12 +185,12 @@ def history(operations: int, anomalies: Sequence[str], failures: Sequence[str]) 
 
 
 def stop(code: int | None, took_s: float, most_s: float) -> Verdict:
-    """It ended by itself with 0. `code` None: it had to be killed."""
+    """Judge that the broker ended by itself with exit code 0. `code` None: it had to be killed."""
     return Verdict("stop", code == 0 and took_s <= most_s, f"code {code} after {took_s:.1f} s")
 
 
 def verify(code: int, text: str) -> Verdict:
-    """`shareq verify` finds nothing."""
+    """Judge that `shareq verify` finds no fault."""
     lines = text.strip().splitlines()
     return Verdict("verify", code == 0, f"code {code}: {lines[-1] if lines else 'nothing said'}")
 

@@ -27,7 +27,7 @@ from tests.campaign.storage.trace import Begun, Call, numbers, strings
 PAGE: Final = 4096
 _FD: Final = re.compile(r"(\d+)")
 VERSIONS: Final = 4
-"""Versions of a page that are kept between two syncs."""
+"""The number of versions of a page that are kept between two syncs."""
 
 
 class Names(Enum):

@@ -26,7 +26,9 @@ from tests.campaign.storage.scene import (
 
 _NAME: Final = "drain"
 ENOUGH: Final = 3
-"""So many fetches in a row find nothing when there is nothing left: one may only have passed over aborted records."""
+"""The number of successive fetches without records after which a log is drained: a single one may have skipped aborted
+records.
+"""
 WAIT_MS: Final = 100
 PATIENCE_S: Final = 20.0
 

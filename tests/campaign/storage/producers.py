@@ -31,7 +31,9 @@ from tests.campaign.storage.scene import (
 KEYS: Final = 12
 PADDING: Final = b"|" + b"." * 150
 LARGE: Final = b"|" + b"." * 9_000
-"""Over pages of the disk: a loss of power may keep one and lose another."""
+"""The bytes of a large record: more than one page of the disk, so that a loss of power may keep one page and lose
+another.
+"""
 _AGAIN: Final = frozenset(
     {
         ErrorCode.CONCURRENT_TRANSACTIONS,

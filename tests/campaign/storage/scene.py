@@ -35,7 +35,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "log.segment.delete.delay.ms": "150",
     "auto.create.topics.enable": "false",
 }
-"""Small segments, and a cleaner and retention that are always at it: there is something to be killed in."""
+"""The broker's settings: small segments, and frequent cleaning and retention, so that kills hit these at work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The places of things in the checkout."""
+"""The paths of files in the checkout that the container tests use."""
 
 from __future__ import annotations
 

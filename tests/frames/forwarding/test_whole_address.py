@@ -1,4 +1,4 @@
-"""Groups other than share groups, and transactions, by the address of a node alone."""
+"""Groups other than share groups, and transactions, for clients that know only the address of a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records with times of their own, and such as members gave back with a time, by way of a node."""
+"""Records with a delivery time, and records that members release with one, through a node."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from shareq.client.protocol import ConnectionProtocol, Setup
 
 T = TypeVar("T")
 USUAL_MS: Final = 30
-"""The usual time of the slowest part of a way."""
+"""The usual latency of the slowest part of a connection's way."""
 MAX_FRAME_BYTES: Final = 1 << 24
 NUMBERS: Final = count(1_000)
-"""The numbers of connections: a broker knows them by these."""
+"""The numbers by which a broker identifies connections."""
 
 
 class Later(Generic[T]):

@@ -44,7 +44,7 @@ TROUBLE_MS: Final = 60_000
 CALM_MS: Final = 600_000
 QUIET_S: Final = 40.0
 LIMIT: Final = 10
-"""Deliveries of a record."""
+"""The delivery limit of a record."""
 KINDS: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.ACCEPT, AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE)
 
 Place = tuple[int, int]

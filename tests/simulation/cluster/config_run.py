@@ -49,7 +49,7 @@ _LOST: Final[tuple[type[Message], ...]] = (
 )
 
 Row = bytes
-"""The key of a record: what names a row."""
+"""The key of a record, which names a row."""
 Value = bytes | None
 """The record's value."""
 
@@ -190,7 +190,7 @@ class ConfigRun:
         answer.on_complete(lambda outcome: self._heard(node, sent, before, outcome))
 
     def _heard(self, node: Node, sent: tuple[MetaChange, ...], before: dict[bytes, int], outcome: ApiError) -> None:
-        """Remember an error: raised in a callback, it would be the node's."""
+        """Remember an error of a callback: if it were raised there, the node would handle it."""
         try:
             self._answered(node, sent, before, outcome)
         except AssertionError as error:

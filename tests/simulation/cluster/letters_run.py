@@ -61,7 +61,9 @@ QUEUE: Final = "dlq.orders"
 GROUP: Final = "packers"
 KAFKA_4_4: Final = KAFKA_4_3._replace(name="4.4.0", unknown_topic_properties=frozenset())
 SETTLED_MS: Final = 300_000
-"""The time of the last letters when all is well again, at most: a deleted queue is known to be so after a minute."""
+"""The time by which the last letters must be written after all faults: a deleted queue is known to be deleted after a
+minute.
+"""
 
 T = TypeVar("T")
 Place = tuple[int, int]
@@ -282,7 +284,7 @@ class LettersRun:
             self.dead += places
 
     def _forget_chunks(self) -> None:
-        """Let other users evict the cache."""
+        """Empty the cache, as if other readers had filled it."""
         for source in self.node.feed.sources():
             self.node.feed.cache.forget(source.place)
 

@@ -44,7 +44,7 @@ from tests.support.stored_batches import batch, marker
 BROKERS: Final = (1, 2, 3)
 NODE: Final = "node"
 SETTLED_MS: Final = 60_000
-"""The time that readers may take to the ends of the logs when all is well again."""
+"""The time by which readers must have reached the ends of the logs after all faults."""
 
 T = TypeVar("T")
 Place = tuple[str, int]
@@ -70,9 +70,9 @@ class Torn(NamedTuple):
 
 
 class Reader:
-    """A reader of one partition: a fast one reads on every arrival, a slow one now and then a batch.
+    """A reader of one partition: a fast one reads on every arrival, a slow one a batch now and then.
 
-    Like a fetch, it waits for what is not there.
+    Like a fetch, it waits for missing records.
     """
 
     def __init__(self, run: RecordsRun, place: Place, *, committed: bool, pause_ms: int, from_end: bool) -> None:
@@ -115,12 +115,12 @@ class Reader:
         self._pause_ms, self._is_fast = 20, True
 
     def heard(self, source: PartitionRecords) -> None:
-        """Look again: records can be read."""
+        """Read again, because more records can be read."""
         if source is self.source and (self._is_fast or self._waits):
             self.read_some()
 
     def cut(self, source: PartitionRecords) -> None:
-        """Forget records that left the log."""
+        """Forget records that the log has lost."""
         if source is self.source and self.offset >= 0:
             end = source.high_watermark
             self.got = {offset: data for offset, data in self.got.items() if read_header(data).last_offset < end}

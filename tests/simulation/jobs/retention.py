@@ -1,6 +1,6 @@
-"""The times when committed offsets may expire, and when they must have, seen from outside.
+"""The times from which on committed offsets may expire, and by which they must have, as clients can know them.
 
-They stay while members of their group read the topic, and while a transaction has others pending.
+They do not expire while members of their group read the topic, or while a transaction has pending offsets there.
 """
 
 from __future__ import annotations

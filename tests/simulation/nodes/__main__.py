@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from tests.simulation.nodes.world import NodesWorld
 
 TAIL: Final = 60
-"""Lines of a failed seed's transcript."""
+"""The number of lines that are printed of a failed seed's transcript."""
 
 
 class Outcome(NamedTuple):

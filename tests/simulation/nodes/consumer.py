@@ -27,7 +27,7 @@ R = TypeVar("R", bound=Message)
 
 HEARTBEAT_MS: Final = 2_000
 LEAVES: Final = 0.05
-"""The part of its heartbeats that say goodbye before they say that it is there."""
+"""The share of heartbeats with which a consumer leaves the group before it joins again."""
 _AGAIN_MS: Final = 300
 
 

@@ -29,7 +29,7 @@ from tests.support.cluster.log import Stored
 TAKE_OVER: Final = b"\x7f\xff\x00\x00"
 OF_GROUPS_STATES: Final = pack(">h", ShareGroupStatePartitionMetadataKey.API_KEY)
 TERMINAL: Final = (2, 4)
-"""Acknowledged and archived, as KIP-932 numbers them."""
+"""The states acknowledged and archived, as KIP-932 numbers them."""
 
 
 class TakenOver(NamedTuple):

@@ -3,7 +3,7 @@
 confirmed              not delivered again, except by a deposed node while its lease may last, and nothing that it
                        delivers then is confirmed
 in the log in the end  acknowledged by a consumer, or archived at the delivery limit
-epochs of leaders      in each of them one node leads
+epochs of leaders      each epoch has one leader
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Ack(NamedTuple):
 
 
 LATENCY_MS: Final = 5
-"""So much may lie between a decision of a node and its client's hearing of it."""
+"""The longest time from a node's decision until its client learns of it."""
 
 Key = tuple[str, Place, int]
 

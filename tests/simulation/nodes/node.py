@@ -43,9 +43,9 @@ FIRST_NODE_ID: Final = 1_000_000
 LEASE_MS: Final = 6_000
 APPEND_TIMEOUT_MS: Final = 5_000
 AGAIN_MS: Final = 300
-"""The pause of a start that is not answered."""
+"""The pause before a start that was not answered is repeated."""
 GOODBYE_MS: Final = 20
-"""The time that a clean stop waits for others to hear of it."""
+"""The time that a clean stop waits for the other nodes to learn of it."""
 
 _TOPICS: Final = {
     SHARE_GROUP_STATE: WantedTopic(STATES, SLOTS, compacted=False),

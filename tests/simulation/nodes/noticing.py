@@ -12,7 +12,7 @@ from tests.simulation.nodes.world import run
 from tests.support.planting import Fault
 
 WANTED: Final = 3
-"""So many seeds of each fault: with every change of the product, seeds live through something else."""
+"""The number of seeds that are kept for each fault, because every change of the product changes the events of seeds."""
 
 
 STEPS: Final[dict[Fault, str]] = dict.fromkeys(
@@ -23,7 +23,7 @@ STEPS: Final[dict[Fault, str]] = dict.fromkeys(
     ),
     "make_zombie",
 )
-"""Steps without which a fault is not noticed, and which its seeds take more often than others."""
+"""The steps that a fault needs to be noticed. Its seeds take them more often than others."""
 
 
 def noticed_by(fault: Fault, seed: int) -> str | None:

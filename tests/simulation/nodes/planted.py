@@ -220,4 +220,4 @@ OF_SEVERAL_OWNERS: Final[Sequence[Fault]] = (
     states_of_others_are_looked_for_here,
     each_owner_begins_with_the_first_epoch,
 )
-"""The faults that runs with slots on all nodes have to notice."""
+"""The faults that must be noticed by runs in which all nodes own slots."""

@@ -56,20 +56,21 @@ T = TypeVar("T")
 
 BROKERS: Final = (1, 2, 3)
 SETTLED_MS: Final = 120_000
-"""The time that consumers may take to the ends of the logs when all is well again."""
+"""The time by which consumers must have reached the ends of the logs after all faults."""
 MOST_DELIVERIES: Final = 10
 MOST_UNSEEN: Final = 3
-"""So many deliveries of a record may get lost with their answers."""
+"""The most deliveries of a record that may be lost with their answers."""
 MOST_TOPICS: Final = 4
 OFTEN: Final = 10
 CHECKED_EVERY: Final = 10
 MOST_MS_BEHIND: Final = LEASE_MS + 1_000
-"""A node may believe a map for a lease, and decide by it to take a slot over. When its record arrives is not bounded:
-it may lie in a network that is cut. Who owns the slot by then loses it to one that may have given up, and takes it back
-when it notices: the log decides, and nothing that was confirmed is lost.
+"""The time after which a node's decision to take a slot over cannot come from an outdated map: it may believe a map for
+a lease. Its record may arrive at any later time, because the network may hold it back. The slot's owner then loses the
+slot to a node that may have given up, and takes it back when it notices: the log decides, and no confirmed data is
+lost.
 """
 NOWHERE: Final = 1 << 62
-"""The start of a share partition that nobody has got a record of: the end of the log, wherever that is then."""
+"""The start offset of a share partition of which no member has got a record: the end of the log at any time."""
 WATCH_MS: Final = 20
 STEPS_MS: Final = (0, 5, 50, 300, 1_000, 3_000)
 _LOSABLE: Final[tuple[type[Message], ...]] = (
@@ -544,7 +545,9 @@ class NodesWorld:
     # -- faults of the network
 
     def _refuse(self) -> None:
-        """Have a node be taken for ended by the others: something before it ends connections, and refuses more."""
+        """Let the other nodes believe that a node has ended: a proxy before it ends its connections and refuses new
+        ones.
+        """
         node = self._node()
         if node.listens and len(self.nodes) > 1:
             self.happened["nodes taken for ended"] += 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.support.cluster.controller import LogKey
 
 Waiter = Callable[[], bool]
-"""Looks whether what it waits for is here, and answers if so; whether it has."""
+"""A function that answers its request if the awaited event has happened; it returns whether it has answered."""
 
 
 class Led(NamedTuple):

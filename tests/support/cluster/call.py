@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.support.cluster.broker import SimulatedBroker
 
 Answer: TypeAlias = Message | Pending[Message | None] | None
-"""None: no answer is due."""
+"""The answer to a request; None if no answer is sent."""
 
 
 @dataclass(frozen=True, slots=True)

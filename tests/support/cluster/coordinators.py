@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.support.cluster.cluster import SimulatedCluster
 
 PARTITIONS = 5
-"""Partitions of each of the two topics; Kafka has 50."""
+"""The number of partitions of each of the two topics; Kafka has 50."""
 
 
 class CoordinatorKind(Enum):

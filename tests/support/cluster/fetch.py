@@ -38,7 +38,7 @@ _UNREAD = frozenset(
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     }
 )
-"""Errors that are found before a log is looked for; their rows come last."""
+"""The errors that are found before a log is looked up; their rows come last."""
 
 Rows = list[tuple[SessionPartition, PartitionData]]
 

@@ -41,7 +41,7 @@ _SAYS_LOG_START = frozenset(
         ErrorCode.INVALID_TXN_STATE,
     }
 )
-"""Errors that UnifiedLog.append finds: their answers have the log's start."""
+"""The errors that UnifiedLog.append finds; their answers have the log start offset."""
 
 
 @dataclass(slots=True)

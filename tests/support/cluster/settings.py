@@ -23,9 +23,9 @@ class ClusterSettings:
     default_replication_factor: int = 1
     default_partitions: int = 1
     auto_create_topics: bool = True
-    """`auto.create.topics.enable`, of Metadata alone."""
+    """The property `auto.create.topics.enable`, which only Metadata requests obey."""
     properties: dict[str, str] = field(default_factory=dict)
-    """Broker properties that topics' own fall back to."""
+    """The broker properties that are in force for topics without values of their own."""
     initial_rebalance_delay_ms: int = 3_000
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
@@ -38,4 +38,4 @@ class ClusterSettings:
     replication_ms: int = 0
     latency_ms: tuple[int, int] = (0, 0)
     coordinator_topic_ms: int = 50
-    """The time that the first FindCoordinator's topic takes to be made."""
+    """The time that the first FindCoordinator takes to create the coordinator's topic."""

@@ -27,7 +27,7 @@ _READ_AFTER_CLOSE: Final = 0.5
 
 
 class Pipe:
-    """One direction of a connection. Items come out in order; while it is cut they stay in."""
+    """One direction of a connection. Items arrive in order; while the connection is cut, they wait."""
 
     def __init__(self, cluster: SimulatedCluster, node: str, broker: int, direction: Direction) -> None:
         self._cluster = cluster
@@ -97,7 +97,7 @@ class Endpoint:
         return not self._received and not self._busy
 
     def left(self) -> None:
-        """Handle that the node has closed its end."""
+        """Note that the node has closed its end."""
         self._left_by_node = True
 
     def close(self) -> None:

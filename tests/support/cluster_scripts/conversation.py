@@ -38,9 +38,9 @@ class Setting(Enum):
 
     PLAIN = "plain"
     FORGETFUL = "forgetful"
-    """Producers and transactional ids expire within a second."""
+    """The brokers forget producers and transactional ids within a second."""
     GUARDED = "guarded"
-    """An authorizer is there, and everything is allowed that is not denied."""
+    """The brokers have an authorizer that allows everything that is not denied."""
 
 
 PROPERTIES: dict[Setting, Mapping[str, str]] = {
@@ -56,7 +56,7 @@ PROPERTIES: dict[Setting, Mapping[str, str]] = {
         "allow.everyone.if.no.acl.found": "true",
     },
 }
-"""Broker properties of each setting, beside those of all."""
+"""The broker properties of each setting, apart from those of all settings."""
 
 OF_ALL: Mapping[str, str] = {
     "log.retention.ms": "-1",  # the scripts' records are old,
@@ -71,7 +71,7 @@ class Cluster(Protocol):
     """A cluster of one broker that runs a script. Connections have names and open on first use."""
 
     def newest(self, api: ApiKey) -> int:
-        """Return the highest version that both sides know."""
+        """Return the highest version of an API that both the client and the cluster know."""
 
     def send(self, connection: str, message: Message, version: int) -> None:
         """Send a request over a connection."""
@@ -83,7 +83,7 @@ class Cluster(Protocol):
         """Let time pass."""
 
     def wall_ms(self) -> int:
-        """Return the time of day."""
+        """Return the time of day, in ms since the epoch."""
 
     def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
         """Deny these operations; all others stay allowed."""

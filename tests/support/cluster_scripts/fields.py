@@ -40,7 +40,7 @@ IGNORED: Final[Mapping[str, str]] = {
     "DescribeClusterResponse.cluster_id": "each cluster has an id of its own",
     "DescribeConfigsResponse.results.configs.documentation": _LINE,
 }
-"""Not compared, and why."""
+"""The fields that are not compared, with reasons."""
 
 RENAMED: Final[Mapping[str, str]] = {
     "topic_id": "topic",
@@ -50,7 +50,9 @@ RENAMED: Final[Mapping[str, str]] = {
     "leader": "member",
     "log_append_time_ms": "time",
 }
-"""Fields whose values each cluster makes up, and what these are called, numbered as they come."""
+"""The fields whose values each cluster chooses, with the names that replace the values, numbered in order of
+appearance.
+"""
 
 
 _HASHED: Final = "Apache Kafka collects these rows in hash tables"
@@ -65,14 +67,14 @@ SORTED: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {  # Any: a row 
     "ListOffsetsResponse.topics.partitions": (lambda row: row.partition_index, _HASHED),
     "AddPartitionsToTxnResponse.results_by_topic_v3_and_below": (lambda row: row.name, _HASHED),
 }
-"""Rows that are compared in another order than they come, and why."""
+"""The rows that are sorted before they are compared, with reasons."""
 
 
 GONE: Final[Mapping[str, str]] = dict.fromkeys(
     ("message.format.version", "message.downconversion.enable", "message.timestamp.difference.max.ms"),
     "a property of topics that 4.0 has taken away: nothing that is simulated goes by it",
 )
-"""Rows of that name that are not compared, and why."""
+"""The names of rows that are not compared, with reasons."""
 
 
 class Plainly:

@@ -22,7 +22,7 @@ from tests.support.fakes.scripted_peer import EVERYTHING
 T = TypeVar("T")
 MAX_FRAME_BYTES = 1 << 20
 Answer = Callable[[Message], Message | None]
-"""Return what a broker says to a request; None: its connection ends."""
+"""A function that returns a broker's answer to a request; None ends the connection."""
 
 
 class MemoryWire:
@@ -135,5 +135,5 @@ def address_of(node: int) -> Address:
 
 
 def knows(*nodes: int, then: Answer = lambda _: None) -> Answer:
-    """Return the answers of a broker that names these nodes in Metadata, and answers `then` to all else."""
+    """Return the answers of a broker that names these nodes in Metadata, and uses `then` for all other requests."""
     return lambda request: brokers_of(*nodes) if isinstance(request, MetadataRequest) else then(request)

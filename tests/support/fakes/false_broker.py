@@ -46,7 +46,7 @@ HOSTS = ("", "127.0.0.1", "no\0host", "x" * 300)
 PORTS = (-1, 0, 1, 70_000, (1 << 31) - 1)
 TRIES = 8
 SMALL_INTEGERS = 128
-"""Lies name some below this, and then none that a broker counts up to in a test."""
+"""False answers have some numbers below this; their other numbers are larger than any count of a broker in a test."""
 
 
 def take_small_producer_ids(broker: tuple[str, int]) -> None:

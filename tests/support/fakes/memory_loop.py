@@ -50,7 +50,7 @@ class Asked:
 
 
 Says = Callable[[Asked], None]
-"""Do what a broker does with a request that is not ApiVersions."""
+"""A function that handles a request as a broker does, except ApiVersions."""
 
 
 class MemoryBroker:

@@ -32,7 +32,7 @@ from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.record_codec import Record, RecordData, encode_record
 
 KNOWN_BATCHES: Final = 5
-"""The batches of a producer that a broker finds again."""
+"""The number of a producer's last batches among which a broker recognises duplicates."""
 
 
 class Killed(Exception):

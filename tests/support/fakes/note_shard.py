@@ -32,8 +32,8 @@ class Replayed(NamedTuple):
 
 
 class NoteShard:
-    """A `CoordinatorShard` and `TransactionalShard`. Replay of `bad` fails as corrupt data, of `broken` as our own
-    bug.
+    """A `CoordinatorShard` and `TransactionalShard`. The replay of a record named `bad` fails as for corrupt data, of
+    one named `broken` as for a bug.
     """
 
     def __init__(self) -> None:

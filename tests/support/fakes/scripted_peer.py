@@ -24,7 +24,7 @@ from shareq.protocol.primitives import Message
 
 _SIZE = Struct(">i")
 MAX_REQUEST_BYTES = 104_857_600
-"""Apache Kafka's; a connection that sends more is closed, TLS on a listener without it among them."""
+"""Apache Kafka's limit. A connection that sends more is closed; that includes TLS clients of a listener without TLS."""
 
 
 class HangUp(Exception):
@@ -32,7 +32,7 @@ class HangUp(Exception):
 
 
 Script = Callable[[Message], Message | bytes | None]
-"""Return the answer to a request, raw bytes that are sent as they are, or None for silence."""
+"""A function that returns the answer to a request, raw bytes to send, or None for silence."""
 
 
 class Talk:

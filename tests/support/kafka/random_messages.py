@@ -72,7 +72,7 @@ def _executed(messages: list[MessageSpec]) -> ModuleType:
 
 MESSAGE_NAMES = sorted(known_messages())
 _LAST_OF_4_3: Final = ErrorCode.SHARE_SESSION_LIMIT_REACHED
-"""The last code that other implementations know."""
+"""The last error code that other implementations know."""
 
 
 def message_versions(name: str) -> Iterator[tuple[KnownMessage, int]]:

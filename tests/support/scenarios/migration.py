@@ -23,9 +23,9 @@ RECORDS: Final = 2_000
 WORKERS: Final = 4
 MOST_S: Final = 60.0
 KILLS: Final = 6
-"""The kills of each test, half of them while records are copied, half at the cut-over."""
+"""The number of kills in each test: half of them while records are copied, half at the cut-over."""
 SOME: Final = 60
-"""Records that workers go on with while a command runs."""
+"""The number of records that workers may still accept while a command runs."""
 
 
 class Ledger:

@@ -118,7 +118,7 @@ class CeleryWorkers:
 
     @property
     def seen(self) -> list[str]:
-        """The lines that tasks wrote, without the process."""
+        """The lines that tasks have written, without the process ids."""
         path = self.folder / "seen"
         return [line.rpartition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
 
