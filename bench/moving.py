@@ -1,4 +1,5 @@
-"""The rate at which `shareq migrate` moves a topic, beside those at which clients produce and fetch it, and its memory.
+"""The rate at which `shareq migrate` moves a topic, compared with the rates at which clients produce and fetch it, and
+its memory.
 
     python -m bench.moving [--gb 10] [--record-bytes 1000] [--batch-bytes 1000000] [--partitions 4] [--dir DIR]
 

@@ -29,7 +29,7 @@ class _Disk:
         self._cold: dict[tuple[int, int], set[int]] = {}
 
     def cold(self, fd: int, position: int, size: int, *, warm_now: bool) -> bool:
-        """Return whether any of the bytes is on the disk alone; with `warm_now` none is any more."""
+        """Return whether any of the bytes is only on the disk; with `warm_now` they are cached afterwards."""
         found = os.fstat(fd)
         with self._lock:
             blocks = self._cold.setdefault((found.st_dev, found.st_ino), set(range(found.st_size // BLOCK + 1)))

@@ -157,8 +157,8 @@ class RangeFetcher:
             self._network.refresh([target.topic_id])
 
     def _meaning_of(self, error: ClientError, target: _NamedPartition, position: int) -> ClientError:
-        """Return the error itself, unless the offset is out of range: where the log starts and ends is not in that
-        answer.
+        """Return the error itself; for an offset out of range OffsetsGone, with the log's start and end, which are
+        looked up.
         """
         if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
             return error

@@ -169,7 +169,7 @@ class OffsetRanges:
         return zip(self._firsts[low:], self._lasts[low:], strict=True)
 
     def _take(self, ranges: list[OffsetRange]) -> None:
-        """Append sorted ranges behind the earlier ones, merging those that touch."""
+        """Append sorted ranges behind the earlier ones, and merge ranges that touch."""
         firsts, lasts = self._firsts, self._lasts
         end = lasts[-1] if lasts else None
         for first, last in ranges:

@@ -1,5 +1,5 @@
-"""Makes the page of the Python interfaces of their docstrings: the names are those that are promised
-(`tests/unit/compatibility/promised.json`), so what is no part of the promise is not shown.
+"""Makes the page of the Python interfaces from their docstrings: the names are those that are promised
+(`tests/unit/compatibility/promised.json`), so other names are not shown.
 """
 
 from __future__ import annotations

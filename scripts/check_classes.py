@@ -20,7 +20,7 @@ PACKAGES: Final = (
 )
 MOST: Final = 15
 MORE: Final[Mapping[str, tuple[int, str]]] = {}
-"""Class to attributes, and why it may have so many."""
+"""The number of attributes that a class may change, and the reason."""
 
 
 class Changed(NamedTuple):

@@ -54,7 +54,7 @@ def why_not() -> str | None:
 
 
 def place(root: Path) -> Path:
-    """Return the folder in a checkout where what is compiled of its sources belongs."""
+    """Return the folder in a checkout for modules compiled from its sources."""
     folder: Path = PACKAGE.compiled_folder(root / PASSES)
     return folder
 
@@ -70,7 +70,7 @@ def remove_compiled(root: Path) -> None:
 
 
 def compile_all(root: Path, folder: Path) -> list[Path]:
-    """Return the modules made of the sources in a checkout, in `folder`, and print what is not compiled, and why."""
+    """Return the modules compiled from the sources in a checkout, in `folder`; print those that fail, and why."""
     failed: dict[str, str] = {}
 
     def attempt(source: Path) -> Path | None:
@@ -104,7 +104,7 @@ def compiled(source: Path, folder: Path) -> Path:
 
 
 def report(failed: Mapping[str, str]) -> None:
-    """Print in one line what is not compiled, and why; nothing where all is."""
+    """Print in one line which modules are not compiled, and why; nothing if all are."""
     if failed:
         parts = "; ".join(f"{name} ({reason})" for name, reason in sorted(failed.items()))
         print(f"shareq: not compiled, so that it runs as Python, more slowly: {parts}", file=sys.stderr)

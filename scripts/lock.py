@@ -30,7 +30,7 @@ GLIBC: Final = tuple(
 )
 MUSL: Final = tuple(("musllinux_1_2_" + machine, "musllinux_1_1_" + machine) for machine in ("x86_64", "aarch64"))
 COMPILERS: Final = ["mypy[mypyc]>=2.3,<2.5", "setuptools>=75"]
-"""The packages that `hatch_build.py` needs besides, where it compiles."""
+"""The further packages that `hatch_build.py` needs to compile."""
 LINE: Final = re.compile(
     r"^([A-Za-z0-9._-]+)==([^ ;]+)(?: ; ([^\\]+))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
 )
@@ -106,7 +106,7 @@ def text_of(requirements: list[str], locked: Locked) -> str:
 
 
 def faults(requirements: list[str], text: str) -> list[str]:
-    """Return why a lock's text is not one of these requirements; nothing where it is."""
+    """Return why a lock's text does not match these requirements; nothing if it does."""
     versions = {canonicalize_name(name): version for name, version, _, _ in LINE.findall(text)}
     rest = LINE.sub("", text).strip().splitlines()
     found = [f"cannot be read: {line}" for line in rest if not line.startswith("#")]

@@ -1,4 +1,4 @@
-"""Mutation runs: does a test fail for every small change of the code? By area, with mutmut, on a copy of the tree.
+"""Mutation runs: find small changes of the code for which no test fails. By area, with mutmut, on a copy of the tree.
 
     .venv-mutation/bin/python scripts/mutation.py [--list] [--diffs] [--again] [--part SHARE] [--only NAME] AREA...
 
@@ -293,7 +293,9 @@ def stage(folder: Path, area: Area, only: str) -> None:
 
 
 def mutmut(folder: Path, *arguments: str, capture: bool = False, may_fail: bool = False) -> str:
-    """Run it on a copy; its output if that is captured. Ends the program when it fails, unless it may."""
+    """Run mutmut on a copy; return its output if that is captured. Ends the program if it fails, unless that is
+    allowed.
+    """
     command = [str(Path(sys.executable).parent / "mutmut"), *arguments]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     stdout = subprocess.PIPE if capture else subprocess.DEVNULL
@@ -313,7 +315,7 @@ def outcomes(folder: Path) -> dict[str, str]:
 def drawn(folder: Path, share: float) -> list[str]:
     """Return the names of so large a share of the mutants, drawn at random, always the same.
 
-    Left out are those that change a text or a log line alone.
+    Mutants that only change a text or a log line are left out.
     """
     mutmut(folder, "run", "--max-children", "1", "none of this name", may_fail=True)  # makes them, and finds the tests
     bodies: dict[str, list[str]] = {}

@@ -68,7 +68,7 @@ def imported(text: str) -> Iterator[str]:
 
 
 def importers(modules: Iterable[str], tests: Iterable[Path]) -> list[Path]:
-    """Return those of the tests that import one of the modules themselves."""
+    """Return the tests that import one of the modules directly."""
     wanted = set(modules)
     last = [module.rpartition(".")[2] for module in wanted]
     found = []

@@ -260,7 +260,9 @@ def requests() -> Iterator[str]:
 
 
 def _of_nodes() -> Iterator[str]:
-    """Yield what becomes of the RPCs that a node in front of a cluster does not answer as every broker does."""
+    """Yield the RPCs that a node in front of a cluster does not answer as every broker does, and what it does with
+    them.
+    """
     yield from ("", "## At a node", "", *_OF_NODES.splitlines())
     by_way: dict[str, dict[str, list[str]]] = {}
     for key, module in (*FORWARDED.items(), *OWN.items()):
@@ -315,7 +317,7 @@ def _docstring(module: str) -> str:
 
 
 def named_in_sources() -> set[str]:
-    """Error codes that the broker and the coordinators name."""
+    """Return the error codes that the broker and the coordinators name."""
     paths = (path for folder in ("broker", "coordinator") for path in (ROOT / folder).rglob("*.py"))
     return {name for path in paths for name in re.findall(r"\bErrorCode\.([A-Z_]+)", path.read_text())} - {"NONE"}
 
@@ -392,7 +394,7 @@ def _options(params: Iterable[click.Parameter], context: click.Context) -> Itera
 
 
 def _exit_codes(epilog: str) -> Iterator[str]:
-    """Yield exit codes that are not everybody's."""
+    """Yield the exit codes that only this command has."""
     for part in epilog.replace("\b\n", "").strip().split("\n\n"):
         text = " ".join(part.split())
         if text.startswith("Exit codes:") and text != EXIT_CODES:

@@ -23,7 +23,7 @@ def version(root: Path = ROOT) -> str:
 
 
 def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
-    """Yield what speaks against a release of that tag."""
+    """Yield the reasons against a release with that tag."""
     now = version(root)
     if tag != f"v{now}":
         yield f"the tag is {tag!r}, the version is {now}: it wants v{now}"

@@ -1,4 +1,4 @@
-"""Print a bill of materials (CycloneDX 1.6, JSON) of a distribution and what is installed of its dependencies.
+"""Print a bill of materials (CycloneDX 1.6, JSON) of a distribution and its installed dependencies.
 
 `python sbom.py shareq`, by the Python of the environment that has them; extras are left out.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Clock:
-    """Moves a broker's time ahead: what is due on the way happens at once, in its order.
+    """Moves a broker's time ahead: everything due in that time happens at once, in order.
 
     Locks, sessions, transactions, delays of redelivery, retention and timeouts of requests run by this time. Clients
     run by their own: to a broker that is moved ahead they were silent meanwhile.

@@ -11,7 +11,7 @@ from shareq.testing.broker import Broker
 class KafkaContainer:
     """Drop-in for `testcontainers.kafka.KafkaContainer` and `testcontainers.community.kafka.KafkaContainer`.
 
-    Takes their arguments and passes over those that are about images and containers. `config` are server properties.
+    Takes their arguments, and ignores those about images and containers. `config` are server properties.
     `broker` is the broker, with everything that `shareq.testing.Broker` has.
     """
 
@@ -62,7 +62,7 @@ class KafkaContainer:
         return self.broker.host
 
     def get_exposed_port(self, _port: int) -> int:
-        """Return the broker's port, whatever port is asked for."""
+        """Return the broker's port for any given port."""
         return self.broker.port
 
     def get_logs(self) -> tuple[bytes, bytes]:

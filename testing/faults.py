@@ -89,7 +89,7 @@ class When:
         return self._add("disconnect")
 
     def drop_answer(self) -> Fault:
-        """Do what is asked for, and close the connection instead of answering."""
+        """Handle the request, and close the connection instead of answering."""
         return self._add("drop_answer")
 
     def hold(self) -> Fault:
@@ -97,7 +97,7 @@ class When:
         return self._add("hold")
 
     def hold_answer(self) -> Fault:
-        """Do what is asked for, and answer when the fault is released or removed."""
+        """Handle the request, and answer when the fault is released or removed."""
         return self._add("hold_answer")
 
     def crash(self, *, after: bool = False) -> Fault:

@@ -76,7 +76,7 @@ class GroupCounts(NamedTuple):
 
 
 class Helpers(ABC):
-    """The operations of a `Broker` beside starting and stopping. One thread at a time."""
+    """The operations of a `Broker` other than starting and stopping. One thread at a time."""
 
     client_properties: Mapping[str, str] = {}
     """Properties that the helpers' own client needs beside the address, for TLS and SASL, in Kafka's names."""

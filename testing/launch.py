@@ -1,4 +1,4 @@
-"""The start of a broker, whatever it runs in."""
+"""The start of a broker, in a thread, a fork or a command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_names(config: Mapping[str, str]) -> None:
 
 
 def options_of(config: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Properties as options of `shareq serve`, and as variables those that have a secret, which it refuses there."""
+    """Return properties as options of `shareq serve`, and secrets, which it refuses there, as variables."""
     from shareq.broker.config.sources.environment import variable_name
     from shareq.broker.config.sources.on_command_line import has_secret
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ThreadBroker:
-    """Takes the options of `shareq serve`, as a process does, and refuses what that refuses, in the same words."""
+    """Takes the options of `shareq serve`, and refuses the same ones as the command, in the same words."""
 
     def __init__(self, launch: Launch) -> None:
         from shareq.testing.inside.world import Inside, Start

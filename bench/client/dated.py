@@ -14,7 +14,7 @@ VALUE: Final = b"v" * 92
 YEAR_33658: Final = b"999999999999999"
 IN_A_TURN: Final = 2_000
 APART: Final = 1_000
-"""The times that neighbours of those that wait have in turn, in ms apart: no two of them are one range."""
+"""The differences in ms between the times of neighbouring waiting records, so that no two of them join to one range."""
 
 
 def run(

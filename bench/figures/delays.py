@@ -1,5 +1,5 @@
-"""Records with times of their own: how late they come beside others that wait, what these cost, and what delays cost a
-group whose records have no times. Only shareq has them.
+"""Records with times of their own: how late they are delivered while others wait, the cost of waiting ones, and the
+cost of delays for a group whose records have no times. Only shareq has them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OTHERS: Final = 100_000
 REFUSED: Final = 9_000
 DELAYS: Final = 200
 FAR_S: Final = 120.0
-"""The records that wait are due so long after they were sent: the broker is killed, and started again, before."""
+"""The seconds after which waiting records are due: the broker is killed and started again before that."""
 LOAD: Final = 500
 PARTITIONS: Final = 4
 SETTINGS: Final = {"group.share.max.partition.max.record.locks": "300000"}

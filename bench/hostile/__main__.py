@@ -1,10 +1,10 @@
 """A good client's times alone and beside a stranger who does one thing over and over: `python -m bench.hostile`.
 
 Each attack has a new broker process, which the good client is alone with first; then once more with quotas for
-everybody but the good client. The stranger would be on another machine, and what it takes of this one to send is not to
-be measured. There are two ways to that (`Mode`), each with a column of its own; what a program takes that only burns
-its time is the first row. The table has multiples of the p99 of the good client alone; its times, and what the broker
-worked meanwhile, are printed.
+everybody but the good client. A real stranger would be on another machine, so the CPU that it uses here must not count.
+There are two ways to exclude it (`Mode`), each with a column of its own; the first row is a program that only burns
+CPU. The table has multiples of the p99 of the good client alone; its times, and what the broker worked meanwhile, are
+printed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ QUOTAS: Final = {
 SPARE_S: Final = 0.5
 WARM_UP_S: Final = 1.0
 SETTLE_S: Final = 5.0
-"""After the stranger is gone: the broker gives freed memory back two seconds after it was last used."""
+"""The pause after the stranger has ended: the broker returns freed memory two seconds after its last use."""
 
 
 class Mode(Enum):

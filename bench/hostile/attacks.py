@@ -275,7 +275,7 @@ ATTACKS: Final[Mapping[str, tuple[str, Attack]]] = {
     "new_groups": ("groups without end", new_groups),
     "slow_scrapes": ("64 slow sockets at the metrics' port", slow_scrapes),
 }
-"""Name -> what it is, and how it is done."""
+"""The name of each attack -> its description, and the function that makes it."""
 ATTACKERS: Final = 2
 BEGIN_S: Final = 40.0
 """The seconds allowed for making the frames and the first request."""

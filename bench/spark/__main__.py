@@ -1,4 +1,4 @@
-"""The Spark source beside Spark's own Kafka source, on the same topics of one broker: `make bench-spark`.
+"""The Spark source compared with Spark's own Kafka source, on the same topics of one broker: `make bench-spark`.
 
 Both read in one session each, local[2], with trigger(availableNow=True) into the sink that throws everything away. They
 take turns; the median of the repetitions is reported, with the CPU of the broker and of Spark with all its processes.

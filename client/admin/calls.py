@@ -26,7 +26,7 @@ M = TypeVar("M", bound=Message)
 Outcome: TypeAlias = V | ClientError
 """The requested value, or the error that prevented it."""
 Routes: TypeAlias = tuple[dict[int, list[K]], dict[K, ClientError]]
-"""Keys by the node that answers for them, and those of which no node is known."""
+"""Keys by the node that answers for them, and errors of keys without a known node."""
 Partition = tuple[str, int]
 
 
@@ -270,7 +270,7 @@ def _sort(
     done: dict[K, Outcome[V]],
     failures: dict[K, ClientError],
 ) -> None:
-    """Put each key of an answer where it belongs."""
+    """Put each key of an answer into `done` with its value, or into `failures` with its error."""
     try:
         answer = exchange.result()
         with understood():
@@ -289,7 +289,7 @@ def _sort(
 
 
 def refused(code: int, what: str, message: str | None = None) -> BrokerError | None:
-    """Return the error of a row; None where it has none."""
+    """Return the error of a row; None if it has none."""
     return BrokerError(code, what, message) if code else None
 
 

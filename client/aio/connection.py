@@ -94,7 +94,7 @@ class LoopWire(asyncio.Protocol):
         return None
 
     def end(self) -> None:
-        """Close the transport; what is still to be written is not."""
+        """Close the transport, and drop unsent bytes."""
         self.resume_writing()
         self._parts.clear()
         if self._transport is not None:
@@ -198,7 +198,7 @@ class LoopWire(asyncio.Protocol):
                 self.connection.take(part)
 
     def _cut(self, size: int) -> bytes:
-        """Take so many bytes off the input; each byte, except those of the last few parts, is copied at most once."""
+        """Take this many bytes off the input; each byte, except those of the last few parts, is copied at most once."""
         parts = self._parts
         self._held -= size
         rest = b""

@@ -187,7 +187,8 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[Appended]:
-        """Hand a record over, and return a future of where it is. A coroutine: without `await` nothing is sent.
+        """Hand a record over, and return a future of its partition and offset. A coroutine: without `await` nothing is
+        sent.
 
         It waits while the buffer is full or the topic unknown, but not for the write, which the future is for. Raises
         TypeError and ValueError for invalid fields, BrokerError for a topic or partition that does not exist after
@@ -423,7 +424,7 @@ class _Together:
         return partial(self._outcome, size)
 
     def all_sent(self) -> None:
-        """Note that no more come."""
+        """Note that no more records follow."""
         self._one_less()
 
     def _outcome(self, size: int, offset: int, append_time_ms: int, error: ClientError | None) -> None:

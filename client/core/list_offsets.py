@@ -50,7 +50,7 @@ def list_offsets(times: Mapping[Partition, int], *, committed_only: bool = False
 
 
 def listed(answer: Message) -> dict[Partition, OffsetAt | BrokerError]:
-    """Return the offsets of an answer, and errors in the places of those that it refuses."""
+    """Return the offsets of an answer, with errors in place of refused ones."""
     assert isinstance(answer, ListOffsetsResponse)
     return {
         (topic.name, row.partition_index): BrokerError(row.error_code, f"partition {topic.name}-{row.partition_index}")

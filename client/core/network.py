@@ -99,8 +99,8 @@ class NetworkCore:
 
         It is never sent again: share sessions, and the locks taken in them, end with the connection that opened them.
 
-        At most one connection is tried, and none during the pause after a failure: Unreachable comes soon then. With
-        `on`, it is sent on that connection or not at all: Disconnected.
+        At most one connection is tried, and none during the pause after a failure: Unreachable is raised soon then.
+        With `on`, it is sent on that connection or not at all: Disconnected.
         """
         by = self.deadline(timeout_ms)
         if on is not None and not on.alive():
@@ -305,7 +305,7 @@ class NetworkCore:
         return self._cluster.controller
 
     def topic_name(self, topic_id: bytes) -> str | None:
-        """Return the name of a topic, if known; None: `refresh` asks for it."""
+        """Return the name of a topic; None while it is unknown, so that `refresh` has to ask for it."""
         topic = self._cluster.topic(topic_id)
         return None if topic is None else topic.name
 

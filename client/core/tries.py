@@ -19,7 +19,7 @@ TELL_AFTER_S: Final = 5
 
 
 def backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
-    """Return the pause after so many failures in a row, in seconds.
+    """Return the pause after this many failures in a row, in seconds.
 
     It doubles with each failure, and varies by up to a fifth, so that clients do not return all at once.
     """

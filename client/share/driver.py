@@ -110,7 +110,7 @@ class ShareDriver:
         return FetchRound(acquired, troubles[0] if troubles and len(troubles) == len(found) else None, self._absence)
 
     def _shares(self, ready: Sequence[Leader], max_records: int) -> list[tuple[Leader, int]]:
-        """Share the limit out among the leaders; in turns where it is small."""
+        """Divide the limit among the leaders; if it is too small for all, they get it in turn."""
         self._rounds += 1
         start = self._rounds % len(ready)
         each, rest = divmod(max_records, len(ready))

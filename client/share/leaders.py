@@ -66,11 +66,11 @@ class ShareLeaders:
         return self._session_leaders.get(topic_partition)
 
     def invalidate(self, topic_partition: TopicIdPartition) -> None:
-        """Count a new generation: what was acquired on the partition so far is no longer ours."""
+        """Count a new generation: the records acquired on the partition so far are no longer ours."""
         self.generation[topic_partition] = self.generation.get(topic_partition, 0) + 1
 
     def session_lost(self, leader: Leader) -> None:
-        """End the session with this leader, whose locks are gone with it."""
+        """End the session with this leader, and with it its locks."""
         leader.session.session_lost()
         leader.connection = None
         if leader.opened:

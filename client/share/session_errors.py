@@ -43,7 +43,9 @@ _MEANINGS: Final[dict[int, Meaning]] = {
 
 
 def meaning_of(error: int) -> Meaning:
-    """Return the meaning of an error of ShareFetch or ShareAcknowledge. Others pass if they are retriable in Kafka."""
+    """Return the meaning of an error of ShareFetch or ShareAcknowledge. An error that is not listed here passes if
+    Kafka calls it retriable.
+    """
     known = _MEANINGS.get(error)
     if known is None:
         return Meaning.PASSES if is_retriable(error) else Meaning(0)

@@ -43,7 +43,7 @@ class BrokerWorld:
     """
 
     logs_every_refusal = False
-    """Set it where each connection that is closed has to have its line, however many of them there are."""
+    """Set it if every closed connection must have a line in the log, whatever their number."""
 
     def __init__(
         self,

@@ -34,9 +34,9 @@ from shareq.client.network import Network
 
 TOPIC, GROUP, PARTITIONS = "flights", "departures", 4
 WITHIN_S: Final = 55.0
-"""The time from the first consumer on; what is not done then is lost."""
+"""The time allowed from the first consumer's start; records not done by then count as lost."""
 QUIET_S: Final = 1.5
-"""Nothing is open, and nothing came for so long: nothing comes any more."""
+"""The time without an open or a new record after which no more are expected."""
 LOOK_S: Final = 0.5
 PICTURE: Final = Path(__file__).resolve().parents[2] / ".cache" / "demo-cluster.svg"
 
@@ -114,7 +114,7 @@ class Demo:
         self._progress.step(f"{said} after {ledger.confirmed:,} confirmed acknowledgements")
 
     def _drain(self, ledger: Ledger) -> int:
-        """Wait until the cluster has all of it down as finished; return how many records are not."""
+        """Wait until all records are finished in the cluster's state; return the number that are not."""
         open_, looked = ledger.rows, 0.0
 
         def done() -> bool:

@@ -111,7 +111,7 @@ def _step(header: BatchHeader, batch: memoryview, position: int) -> Step:
 
 
 def stamped(batch: bytes | bytearray | memoryview, producer: tuple[int, int], offset: int) -> bytearray:
-    """Return the batch as the migration's producer sends it. Its sequence is the offset that it is to get.
+    """Return the batch as the migration's producer sends it. Its sequence is its expected offset.
 
     So the broker recognises a batch that a killed run had sent before, whichever run sent it and however late it
     arrives.

@@ -200,7 +200,7 @@ class GroupsOfSource(_Groups):
         ]
 
     def end_redrive(self, name: str) -> None:
-        """End a redrive where it is."""
+        """Stop a redrive."""
         self._admin.redrives.cancel(name)
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:

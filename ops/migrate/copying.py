@@ -1,4 +1,4 @@
-"""Copies the records of a partition, each once, whatever ends in between. Pure.
+"""Copies the records of a partition, each once, whichever process ends in between. Pure.
 
 Nothing about sent batches has to be remembered: the end of the target's log shows which are there, since the same
 records of the source become the same batches each time. A batch of a killed run that is still on its way then comes too

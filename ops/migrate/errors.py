@@ -7,7 +7,7 @@ from shareq.protocol.errors import ErrorCode
 
 
 class Conflict(ClientError):
-    """Something at the target that this migration did not write, or no longer has what it wrote."""
+    """An error: the target has data that this migration did not write, or lacks data that it wrote."""
 
 
 def may_pass(error: ClientError) -> bool:

@@ -58,7 +58,7 @@ class Groups:
     def planned_rows(self, topics: Collection[str], *, now: bool) -> Iterator[MigrationRow]:
         """Return a row for each group with progress in these topics; `now`: the cut-over is about to begin.
 
-        What is refused here must not be taken over.
+        Groups refused here must not be taken over.
         """
         known = self._journal.known
         for group, has_members in sorted(self._old.consumer_groups().items()):

@@ -69,7 +69,7 @@ class _Kept(NamedTuple):
 
 
 class _Tail(NamedTuple):
-    """The runs from the last of so many kept syncs up to the position."""
+    """The runs from the last of this many kept syncs up to the position."""
 
     kept: int
     runs: Sequence[int]
@@ -143,7 +143,7 @@ class Journal:
                 raise NotAJournal(f"{len(found)} syncs of partition {copied[1]}, the last with number {max(found)}")
 
     def copied(self, topic: str, partition: int) -> Copied:
-        """Return the topic id and the partition at the target. The topic is known to be made."""
+        """Return the topic id and the partition at the target. The journal must know the topic's id."""
         return self.topics[topic].topic_id, partition
 
     def syncs_of(self, copied: Copied) -> list[OffsetSync]:

@@ -105,7 +105,7 @@ class JournalTopic:
             self.write_notes()
 
     def write_notes(self) -> None:
-        """Write what was noted down."""
+        """Write the entries noted so far."""
         some, self._noted, self._noted_bytes = self._noted, [], 0
         self.write(some)
 

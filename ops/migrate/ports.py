@@ -67,7 +67,7 @@ class Source(Protocol):
         """Read some records in these ranges, for a second or two."""
 
     def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
-        """Wait for open transactions at the ends of logs; return the begin of those that stay open for long."""
+        """Wait for open transactions at the ends of logs; return the first offsets of those that stay open for long."""
 
     def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
         """Yield the log's batches from an offset on, below `end`; if `offset` was deleted, from the log's start on."""
@@ -79,7 +79,7 @@ class Target(Protocol):
     def cluster_id(self) -> str: ...
 
     def topics(self, names: Collection[str]) -> Mapping[str, Topic]:
-        """Return those of the topics that exist."""
+        """Return the topics that exist, of those given."""
 
     def create(self, topic: Topic) -> BrokerError | None:
         """Create a topic; return the error with which the cluster refuses it, None without one."""

@@ -145,7 +145,7 @@ class Migration:
         return plan.total_row(offsets, size, self._source.sample(left))
 
     def _position(self, topic: PlannedTopic, partition: Partition, found: LogRange) -> OffsetSync:
-        """Return where the copy of a partition is: behind everything, if it is copied no more."""
+        """Return the position of a partition's copy; the end of everything if its copy is final."""
         known = self._journal.known.topics.get(topic.name)
         if topic.is_new or known is None:
             return OffsetSync(found.start)
@@ -155,7 +155,7 @@ class Migration:
     # -- doing it
 
     def run(self, planned: Planned) -> Iterator[MigrationRow]:
-        """Copy, compare and report. What was done by a run before is not done again."""
+        """Copy, compare and report. Work of an earlier run is not repeated."""
         self._journal.open()
         sizes = [size for topic in planned.topics for size in topic.sizes]
         self._progress.planned(None if None in sizes else sum(size for size in sizes if size is not None))
@@ -277,7 +277,7 @@ class Migration:
         return known is not None and known.is_final
 
     def _compare(self, topics: Sequence[PlannedTopic]) -> dict[str, list[MigrationRow]]:
-        """Return the rows of topics' partitions. What was compared before is not read again."""
+        """Return the rows of topics' partitions. Records compared before are not read again."""
         open_topics = [each for each in topics if not self._is_final(each)]
         there = self._target.ranges([each for topic in open_topics for each in topic.partitions])
         rows = {topic.name: [self._verified(each, there[each]) for each in topic.partitions] for topic in open_topics}
@@ -322,7 +322,7 @@ class Migration:
         yield from self._groups.verified_rows(wanted)
 
     def _verified(self, partition: Partition, there: LogRange) -> MigrationRow:
-        """Compare what was copied since the last time, and note that it is the same."""
+        """Compare the records copied since the last time, and note that they are equal."""
         known, copied = self._journal.known, self._journal.known.copied(*partition)
         begin = known.verified.get(copied, OffsetSync(0))
         row = self._compared(partition, there, begin)

@@ -88,7 +88,7 @@ def _known(state: ShareState, offset: int) -> _Known:
 
 
 def _may_follow(before: _Known, now: _Known) -> bool:
-    """Return whether a record may be where it is now, if it was where it was before."""
+    """Return whether a record's present state can follow from the state handed over."""
     if before[0] in TERMINAL and now[0] != before[0]:
         return False
     if before[0] == RecordState.ARCHIVING and now[0] not in (RecordState.ARCHIVING, RecordState.ARCHIVED):

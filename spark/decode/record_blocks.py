@@ -158,7 +158,7 @@ def _batches_in(data: memoryview, ranges: Sequence[Range], place: str) -> Iterat
 
 
 def _records(data: memoryview, position: int, header: BatchHeader, place: str) -> bytes | memoryview:
-    """Return the uncompressed records of a batch that is as its header says."""
+    """Return the uncompressed records of a batch, checked against its header."""
     if header.magic != MAGIC:
         raise _malformed(place, header.base_offset, f"magic {header.magic}, only {MAGIC} can be read")
     if not crc_matches(data, position, header):

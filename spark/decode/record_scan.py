@@ -22,7 +22,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _MIN_LENGTH: Final = MIN_RECORD_BYTES - 1  # as the length counts: without itself
 FEW_LANES: Final = 24
-"""So many are walked one after the other: a step of numpy takes as long as so many in Python."""
+"""Up to this many batches are walked one after the other: a step of numpy takes as long as this many steps in
+Python."""
 _BEYOND: Final = 2**40  # more than data has bytes, and can be added many times
 _WIDER_FROM: Final = {7: np.uint32, 28: np.uint64}  # most numbers are small, and small types are quick
 _LOOKED_THROUGH: Final = 2  # times the mean size of a record, for the start of a piece
@@ -50,7 +51,7 @@ class Extents(NamedTuple):
 
     @classmethod
     def of(cls, count: int) -> Extents:
-        """Return the extents of so many records, to be filled in."""
+        """Return room for the extents of this many records."""
         return cls(np.empty(count, np.int64), np.empty(count, np.int64))
 
     def put(self, first: int, extents: Extents) -> None:

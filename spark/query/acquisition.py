@@ -184,8 +184,8 @@ class QueryBooks:
     def _told_apart(
         self, results: Iterable[Result], still_locked: Collection[int] = _STILL_LOCKED
     ) -> tuple[Ranges, Ranges]:
-        """Return the confirmed ranges, and those that are not ours any longer: all others, except errors that leave the
-        lock.
+        """Return the confirmed ranges, and the ranges that are no longer ours: all others, except after errors that
+        leave the lock.
         """
         confirmed: dict[SharePartition, list[tuple[int, int]]] = {}
         lost: dict[SharePartition, list[tuple[int, int]]] = {}

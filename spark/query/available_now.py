@@ -14,8 +14,8 @@ from typing import Final
 from shareq.client.share.session import TopicIdPartition
 
 ENOUGH: Final = 10
-"""So much emptiness in a row ends a run: two polls in full, as one may have come while another member's fetch had its
-hand on a partition. One that was cut short by a limit says less."""
+"""The empty polls in a row that end a run: two full ones, since one may have come while another member's fetch held a
+partition. A poll cut short by a limit counts less."""
 _IN_FULL: Final = 5
 _CUT_SHORT: Final = 1
 SETTLED_MS: Final = 6_000
@@ -79,7 +79,7 @@ class AvailableNow:
             self._empty += _IN_FULL if in_full else _CUT_SHORT
 
     def handed_out(self) -> None:
-        """Note that what was acquired went into a micro-batch."""
+        """Note that the acquired records went into a micro-batch."""
         self.pending = False
 
     @property

@@ -20,7 +20,7 @@ class _UnsyncedFile(OsFile):
 class TestFs(OsFs):
     """`Fs` of a test's broker. Unless `durable`, nothing is synced: a test's own folder need not outlive the machine.
 
-    `full`: the file system reports that no byte is left, as the broker sees it; what it writes all the same is written.
+    `full`: the file system reports to the broker that no byte is left, but still stores what it writes.
     """
 
     __test__ = False  # no class of tests

@@ -41,8 +41,8 @@ class _Relay:
 
 @dataclass(slots=True)
 class _Active:
-    """A rule at work. `seen`: requests that it is about; `hits`: those that it was applied to; `held`: what lets go of
-    those that wait.
+    """An active rule. `seen` counts the requests it matches, `hits` those it was applied to; `held` are functions that
+    release waiting ones.
     """
 
     rule: Rule
@@ -100,7 +100,7 @@ class Interceptor:
         return (0, 0) if active is None else (active.hits, len(active.held))
 
     def states(self) -> list[tuple[int, int]]:
-        """Return of every rule its number and how often it was applied."""
+        """Return the number of every rule, and how often it was applied."""
         return [(number, active.hits) for number, active in self._rules.items()]
 
     def _release(self, active: _Active) -> int:

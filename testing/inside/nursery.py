@@ -29,7 +29,7 @@ Children = dict[int, str | None]
 
 
 def main(descriptor: int) -> None:
-    """Serve the test at the other end of a socket until it is gone."""
+    """Serve the test at the other end of a socket until that closes."""
     own = socket.socket(fileno=descriptor)
     _import_everything()
     wake, wakes = socket.socketpair()

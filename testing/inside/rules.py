@@ -20,8 +20,8 @@ _TOPICS: Final = ("topic", "topic_name", "name")
 class Rule:
     """The choice of requests and what happens to them.
 
-    Requests: `api` and what is not None, and of those the `nth`, from 1 on, or the first `times`. `seconds` is of a
-    delay, `code` of an error.
+    It matches requests of `api` that fit all fields that are not None, of these only the `nth`, counted from 1, or the
+    first `times`. `seconds` is of a delay, `code` of an error.
     """
 
     number: int

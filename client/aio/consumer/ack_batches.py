@@ -76,7 +76,7 @@ def delays_of(portion: Portion) -> Portion:
 
 
 def delay_tags(delayed: Portion) -> dict[TopicIdPartition, Tags]:
-    """Return the tags that say when these are to be delivered again."""
+    """Return the tags with the times at which these records are delivered again."""
     return {tp: ack_delays.tags_of(_laters(waiting)) for tp, waiting in delayed.items()}
 
 

@@ -9,15 +9,15 @@ RENEW_AT: Final = 0.5
 
 
 def renewal_time(deadline: float, lock_s: float) -> float:
-    """Return when a lock of `lock_s` that ends at `deadline` is to be renewed."""
+    """Return the time at which to renew a lock of `lock_s` that ends at `deadline`."""
     return deadline - lock_s * RENEW_AT
 
 
 def due_until(now: float, lock_s: float) -> float:
-    """Return the latest end of a lock that is to be renewed by now."""
+    """Return the latest end of the locks that should be renewed by now."""
     return now + lock_s * RENEW_AT
 
 
 def is_due(deadline: float, lock_s: float, now: float) -> bool:
-    """Return whether a lock is to be renewed now. One that has ended cannot be."""
+    """Return whether a lock should be renewed now. A lock that has ended cannot be renewed."""
     return now < deadline <= due_until(now, lock_s)

@@ -63,7 +63,7 @@ class BatchOwner(Owner, Protocol):
     """The consumer that handed a batch out, as the batch sees it."""
 
     async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = "") -> None:
-        """Settle those of them that are in hand. Raises the first error, when all are answered."""
+        """Settle the records that are still in hand. Raises the first error once all are answered."""
 
 
 class ShareRecord:
@@ -315,7 +315,7 @@ def unread(data: bytes | memoryview, acquired: Sequence[Acquired]) -> Iterator[U
 
 
 def _chosen(found: Columns, wanted: Sequence[Acquired], missing: list[tuple[int, int]]) -> Piece:
-    """Return those of the records that were acquired."""
+    """Return the records that were acquired."""
     places: list[int] = []
     counts: list[int] = []
     at = 0
