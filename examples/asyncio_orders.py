@@ -1,5 +1,5 @@
-"""A worker on asyncio: four orders at a time, a slow one holds up nobody, a broken one is rejected. Run it against any
-broker: python examples/asyncio_orders.py [HOST:PORT]
+"""A worker on asyncio: it works on four orders at a time; a slow one holds up no other, a broken one is rejected. Run
+it against any broker: python examples/asyncio_orders.py [HOST:PORT]
 """
 
 import asyncio

@@ -224,7 +224,7 @@ class _Client:
         return made
 
     def close(self) -> None:
-        """Write what is under way, and end the thread."""
+        """Write the pending messages, and end the thread."""
         if self.pid != os.getpid() or self._loop.is_closed():
             return
         self.run(self.producer.close())

@@ -162,7 +162,7 @@ class _Raw(ConsumerRecord):
 
 
 class _Consumer:
-    """A member of a share group behind those methods of aiokafka's consumer that FastStream calls."""
+    """A member of a share group, with the methods of aiokafka's consumer that FastStream calls."""
 
     def __init__(
         self,

@@ -169,7 +169,7 @@ class ShareRangeConsumer:
                 self._coordinator.failed(error)
 
     def close(self, timeout_ms: int = 5000) -> None:
-        """End the sessions, which releases what is still held, and leave the group. Harmless when done twice.
+        """End the sessions, which releases the records still held, and leave the group. Harmless when done twice.
 
         Unreachable brokers are skipped; a running call in another thread ends first, and is not counted in
         `timeout_ms`.

@@ -1,7 +1,7 @@
 """The widest window of a share group: as far past its oldest unfinished record as its broker allows.
 
 A share partition hands out records from the oldest unfinished one on, `share.partition.max.record.locks` of them
-(KIP-932): one record that takes long stops the rest once so many have come after it.
+(KIP-932): one slow record stops the others once that many are behind it.
 """
 
 from __future__ import annotations

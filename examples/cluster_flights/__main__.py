@@ -3,7 +3,7 @@
 Three Apache Kafka brokers keep everything, two nodes (`shareq serve --cluster`) give them share groups. Four librdkafka
 share consumers, each a process of its own, acknowledge every record by itself. The node that is at work gets SIGKILL,
 later a broker does. At the end the journals of the consumers are joined, and the cluster is asked what is still open:
-nothing may be lost, and nothing whose acknowledgement was confirmed may come again.
+no record may be lost, and none may be delivered again after its acknowledgement was confirmed.
 
 Exit code 0 when both hold, 1 when not or when something broke.
 """

@@ -51,7 +51,7 @@ class Cluster(Protocol):
     def start(self) -> None: ...
 
     def kill_broker(self, topic: str) -> str:
-        """Kill the broker that leads most of the topic, and return what was done."""
+        """Kill the broker that leads most of the topic, and return a description of that."""
 
     def stop(self) -> None: ...
 

@@ -53,7 +53,7 @@ class Nodes:
         return owner
 
     def kill_owner(self, topic: str) -> str:
-        """Kill the node that is at work, and return what was done."""
+        """Kill the active node, and return a description of that."""
         owner = self.wait_for_owner(topic)
         self._nodes[owner].kill()
         return f"node {owner} killed with SIGKILL"

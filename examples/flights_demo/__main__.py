@@ -2,7 +2,8 @@
 
 Four librdkafka share consumers, each a process of its own, acknowledge every record by itself: most are accepted, some
 released once, some rejected. Half way the broker gets SIGKILL and is started again on the same data. At the end the
-journals of the consumers are joined: nothing may be lost, and nothing whose ack was confirmed may come again.
+journals of the consumers are joined: no record may be lost, and none may be delivered again after its ack was
+confirmed.
 
 Exit code 0 if both hold, otherwise 1.
 """

@@ -10,7 +10,7 @@ from shareq.testing import Broker
 
 
 def pack(order: str, glue: int) -> None:
-    """Do the work. A broken vase takes glue, of which there is none at first."""
+    """Do the work. A broken vase needs glue, which is missing at first."""
     if order == "a broken vase" and not glue:
         raise RuntimeError("no glue")
 

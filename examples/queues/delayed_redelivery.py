@@ -1,4 +1,6 @@
-"""A failed job comes again after 1, 2 and 4 seconds; other jobs do not wait for it. It starts a broker of its own."""
+"""A failed job is delivered again after 1, 2 and 4 seconds; other jobs do not wait for it. It starts a broker of its
+own.
+"""
 
 import time
 

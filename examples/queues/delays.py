@@ -1,4 +1,4 @@
-"""A job comes at the time that its sender gave it, or that its worker gave it back with; others do not wait for it.
+"""A job is delivered at the time set by its sender, or by a worker that released it; others do not wait for it.
 It starts a broker of its own.
 """
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """A record: where it is in the topic, and its carrier."""
+    """A record's partition and offset, and its carrier."""
 
     partition: int
     offset: int
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def missing(self) -> int:
-        """Produced, and worked on by nobody."""
+        """The flights that were produced and processed by no member."""
         return self.produced - (self.spark + self.other - self.both)
 
     @property

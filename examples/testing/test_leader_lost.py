@@ -1,4 +1,4 @@
-"""The leader moves before an acknowledgement arrives, and the record comes again. The wrong code ships twice."""
+"""The leader moves before an acknowledgement arrives, and the record is delivered again. The wrong code ships twice."""
 
 from typing import Any
 

@@ -16,7 +16,7 @@ def wrong(ledger: Ledger, message: Message, amount: int) -> None:
 
 
 def right(ledger: Ledger, message: Message, amount: int) -> None:
-    """Write a line for each record: where it is names it, however often it is delivered."""
+    """Write one line for each record, identified by partition and offset, however often it is delivered."""
     ledger[message.topic(), message.partition(), message.offset()] = amount
 
 

@@ -1,4 +1,4 @@
-"""A record that nobody can read is no record to try again. The wrong code releases it until it is dead."""
+"""An unreadable record should not be tried again. The wrong code releases it until it is dead."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A record whose work failed has to come again. The wrong code lets the client accept it."""
+"""A record whose work failed has to be delivered again. The wrong code lets the client accept it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -100,7 +100,7 @@ class ShareGroupTrigger(BaseEventTrigger):
         return f"{ShareGroupTrigger.__module__}.{ShareGroupTrigger.__qualname__}", dict(self._source)
 
     def shared_stream_key(self) -> Hashable:
-        """Return what triggers that share one member have in common."""
+        """Return the key that is equal for triggers that share one member."""
         return tuple(
             (name, tuple(sorted(value.items())) if isinstance(value, dict) else value)
             for name, value in self._source.items()
@@ -145,7 +145,9 @@ class ShareGroupStream(SharedStreamProducer):
         self._fewer = asyncio.Event()
 
     async def open_stream(self) -> AsyncGenerator[tuple[dict[str, Any], ShareRecord]]:
-        """Join the group, and yield records with what is an event's payload. Raises what the group is refused with."""
+        """Join the group, and yield records, each with the payload of its event. Raises what the group is refused
+        with.
+        """
         properties = {**self._properties, **await _of_connection(self._conn_id)}
         config = ClientConfig.from_properties({**properties, "bootstrap.servers": self._servers})
         await in_thread(lambda: self._configure_group(config))
@@ -215,7 +217,7 @@ def kind_of(outcome: AdvanceOutcome) -> AcknowledgeType | None:
 
 
 def id_of(record: ShareRecord) -> str:
-    """Return what names a record for ever, each time that it is delivered."""
+    """Return the permanent id of a record, the same at each delivery."""
     return f"{record.topic}-{record.partition}@{record.offset}"
 
 

@@ -125,7 +125,7 @@ class QoS(virtual.QoS):
         return [(tag, record) for tag, (_, record) in list(self._records.items())]
 
     def forget(self, tag: str) -> None:
-        """Let go of a message without settling its record."""
+        """Forget a message without settling its record."""
         self._quick_ack(tag)
         self._records.pop(tag, None)
         self.channel.has_room()
@@ -513,7 +513,7 @@ class Channel(virtual.Channel):
     def _cancel(self, consumer: QueueConsumer) -> None:
         """Cancel a consumer and release its undelivered messages.
 
-        A member that holds no more records leaves, others together with the channel.
+        A member that holds no records leaves the group at once, others when the channel closes.
         """
         engine = consumer.engine
         engine.run(consumer.cancel(), CALL_S)

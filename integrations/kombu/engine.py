@@ -159,7 +159,7 @@ class Engine:
         self._topics.add(name)
 
     def ensure_group(self, group: str, configs: Mapping[str, str]) -> None:
-        """Set configs of a share group, once; see `configure_group`. What is refused is logged. Raises Unreachable."""
+        """Set configs of a share group, once; see `configure_group`. A refusal is logged. Raises Unreachable."""
         if group in self._groups:
             return
         with self._admin() as admin:

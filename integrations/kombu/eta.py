@@ -37,7 +37,7 @@ class WaitingTasks:
         self._may_move: dict[ShareRecord, float] = {}
 
     def keep(self, record: ShareRecord, ahead_s: float) -> None:
-        """Note that Celery keeps the record's task for so many seconds.
+        """Note that Celery keeps the record's task for this many seconds.
 
         Its lock is renewed as if the record had been delivered then.
         """

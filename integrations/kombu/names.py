@@ -16,14 +16,14 @@ ROUTING_KEY: Final = "routing_key"
 """The header of a record of an exchange's topic."""
 GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 EXCHANGE_CONFIG: Final[dict[str, str]] = {"retention.ms": "3600000"}
-"""The properties of an exchange's topic: after that time, what is said to all has been heard, or never will be."""
+"""The properties of an exchange's topic: after the retention time every listener has read a message, or never will."""
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]")
 LONGEST: Final = 249
 
 
 @dataclass(frozen=True)
 class Options:
-    """`transport_options` of a connection, beside kombu's own.
+    """`transport_options` of a connection, without kombu's own.
 
     `properties` are the client's by Kafka's names. `group_config` are configs of each queue's share group,
     `topic_config` of each queue's topic, with `partitions` (-1: the broker's default). `renew_s` is how long the lock

@@ -98,7 +98,7 @@ class QueueConsumer:
         return total
 
     async def get(self, timeout_s: float) -> ShareRecord | None:
-        """One record, None if there is none within `timeout_s` after partitions are assigned."""
+        """Return one record; None if none arrives within `timeout_s` after partitions are assigned."""
         consumer = self._consumer
         assert consumer is not None
         await self._assigned(consumer)
@@ -116,7 +116,7 @@ class QueueConsumer:
         task.add_done_callback(self._settling.discard)
 
     def waits(self, record: ShareRecord, ahead_s: float) -> None:
-        """Note that Celery keeps the record's task until it is due, in so many seconds."""
+        """Note that Celery keeps the record's task until it is due, in this many seconds."""
         if not self._closing:
             self._waiting.keep(record, ahead_s)
 
@@ -129,7 +129,7 @@ class QueueConsumer:
             await asyncio.wait(tasks)
 
     async def cancel(self) -> None:
-        """Stop, and release undelivered records, including those of a pending fetch. What is in hand stays."""
+        """Stop, and release undelivered records, including those of a pending fetch. Records in hand stay."""
         await self.stop()
         if self._consumer is not None and not self._closing:
             await self._consumer.subscribe([])

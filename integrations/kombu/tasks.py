@@ -1,7 +1,7 @@
 """Tasks of Celery as messages: whether a worker can take one, and when it is due. Pure.
 
-Celery itself rejects what it finds wrong where it receives a task. What it finds later (a time limit that is no number)
-or does not look for (an ETA in a thousand years) ends its worker, or stays there for ever.
+Celery itself rejects a task with faults that it finds on receipt. A fault that it finds later (a time limit that is no
+number) ends its worker; one that it does not check (an ETA in a thousand years) keeps the task there forever.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def not_before(headers: Mapping[str, Any]) -> Headers:
 
 
 def time_of(value: Any) -> datetime | None:
-    """Return a time as Celery writes it, in UTC where it names no zone. Raises ValueError for another."""
+    """Read a time in Celery's format, as UTC if it names no zone. Raises ValueError for another."""
     if value is None:
         return None
     try:

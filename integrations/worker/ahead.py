@@ -1,8 +1,9 @@
 """The number of records that a worker acquires ahead for a handler, by how long its calls take. Pure.
 
 A worker that asks for a record or two at a time spends a round trip on each. One that holds more than it can begin soon
-keeps them from workers that are idle. So a handler gets what it can begin within a hundredth of a lock's time, and a
-tenth of a second. If no call could begin for a tenth of a lock, records beyond the usual number are released.
+keeps them from workers that are idle. So a handler gets as many as it can begin within a hundredth of a lock's time,
+and within a tenth of a second. If no call could begin for a tenth of a lock, records beyond the usual number are
+released.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ HORIZON_S: Final = 0.1
 HORIZON_SHARE: Final = 0.01
 PATIENCE_SHARE: Final = 0.1
 MOST: Final = 256
-"""The most records that are acquired ahead: as many come again when the worker is killed."""
+"""The most records that are acquired ahead, and so delivered again when the worker is killed."""
 _SLOWLY: Final = 16
 _SHORTEST_S: Final = 1e-6
 
@@ -27,7 +28,7 @@ class Ahead:
         self._call_s: float | None = None
 
     def took(self, seconds: float) -> None:
-        """Note a call. A longer one than usual counts at once, shorter ones by and by."""
+        """Note a call. A longer one than usual counts at once, shorter ones gradually."""
         known = seconds if self._call_s is None else self._call_s
         self._call_s = max(seconds, known + (seconds - known) / _SLOWLY, _SHORTEST_S)
 

@@ -20,14 +20,14 @@ class Counts:
     retried: int = 0
     rejected: int = 0
     lost: int = 0
-    """Finished too late, or not taken by the broker: such a record comes again."""
+    """Records finished too late, or refused by the broker: they are delivered again."""
     working: int = 0
     waiting: int = 0
     """Records that are kept until they are to be tried again."""
     ahead: int = 0
-    """Acquired, not begun."""
+    """Records acquired, but not begun."""
     seconds: float = 0.0
-    """The time spent in the handler, of all records together."""
+    """The seconds spent in the handler, for all records together."""
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_S) + 1))
 
     @property

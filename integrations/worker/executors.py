@@ -251,7 +251,7 @@ def _pickled(call: Call) -> bytes:
 
 
 class Job:
-    """A call that a thread is to make. The future is of the loop that made the job."""
+    """A call for a thread to make. The future is of the loop that made the job."""
 
     __slots__ = ("abandoned", "function", "future", "loop")
 

@@ -217,7 +217,7 @@ class Lane:
                 self._give_back(self._ahead, patience_s)
 
     def _give_back(self, ahead: Ahead, waited_s: float) -> None:
-        """Release the records acquired ahead: none of them could begin for so long."""
+        """Release the records acquired ahead, because none of them could begin for too long."""
         ahead.took(waited_s)
         least = ahead.count(self._consumer.lock_s)
         self._consumer.acquire_ahead(least)
@@ -255,7 +255,9 @@ class Lane:
             self._spawn(self._settle(record, Verdict.REJECT, why))
 
     def _keep(self, record: ShareRecord, due: float) -> None:
-        """Keep the record until `due`, in seconds since the epoch. Its lock is renewed as if it had come then."""
+        """Keep the record until `due`, in seconds since the epoch. Its lock is renewed as if it had been delivered at
+        that time.
+        """
         record.held_since = asyncio.get_running_loop().time() + due - time.time()
         self._early.keep(record, due, may_move_s(record))
         self._upkeep.start()

@@ -64,9 +64,9 @@ def command(
 ) -> None:
     """Serve share groups of any Kafka cluster as metrics, for Prometheus.
 
-    The cluster is Apache Kafka 4.2 or later, or shareq. Lag, start offset, time of the first unfinished record, failed
-    deliveries, finished offsets behind it, members, dead letters. A broker of shareq serves these and more by itself:
-    shareq serve --metrics.
+    The cluster is Apache Kafka 4.2 or later, or shareq. The metrics are lag, start offset, time of the first unfinished
+    record, failed deliveries, finished offsets behind it, members, dead letters. A broker of shareq serves these and
+    more by itself: shareq serve --metrics.
     """
     from shareq.ops.export.endpoint import Newest, run
     from shareq.ops.export.sample import Sampler

@@ -77,7 +77,7 @@ def redrive(body: Body) -> Look:
 
 
 def cancel_redrive(body: Body) -> Look:
-    """End a redrive where it is."""
+    """Stop a redrive; unsent letters stay."""
     name = _text(body, "name")
 
     def look(admin: Admin) -> Json:

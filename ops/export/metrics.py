@@ -1,4 +1,4 @@
-"""The metrics of `shareq export`. Those that a broker of shareq has, too, have its names, and mean the same."""
+"""The metrics of `shareq export`. Metrics that a broker of shareq has as well have the same names and meanings."""
 
 from __future__ import annotations
 

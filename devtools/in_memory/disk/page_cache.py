@@ -1,4 +1,4 @@
-"""The page cache of a disk in memory: a read of what it lacks waits for a load."""
+"""The page cache of a disk in memory: a read of missing bytes waits for a load."""
 
 from __future__ import annotations
 

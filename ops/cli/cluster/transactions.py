@@ -111,7 +111,8 @@ def abort(
 ) -> Iterator[AbortRow]:
     """Abort an open transaction, by its transactional id: the producer is shut out, and a new one may begin.
 
-    One that its coordinator has forgotten is aborted by its place. What is aborted no reader of committed records sees.
+    A transaction that its coordinator has forgotten is aborted by its partition and offset. Readers of committed
+    records never see aborted ones.
     """
     if (transactional_id is None) == (topic is None) or (topic is None) != (first_offset is None):
         exit_with(USAGE, "transactions abort: give either ID, or --topic and --first-offset")

@@ -372,7 +372,7 @@ def _redrives(session: Session, names: tuple[str, ...]) -> Iterator[RedriveRow]:
 @yes_option
 @dry_run_option
 def _cancel(session: Session, name: str, yes: bool, dry_run: bool) -> Iterator[RedriveRow]:
-    """End a redrive where it is. Only shareq has them."""
+    """Stop a redrive; unsent letters stay. Only shareq has them."""
     now = _now(session, name)
     if dry_run:
         yield _row(now)

@@ -1,4 +1,4 @@
-"""The progress of a long command: one line on the terminal's standard error, gone before anything else is printed."""
+"""The progress of a long command: one line on the terminal's standard error, erased before any other output."""
 
 from __future__ import annotations
 

@@ -176,9 +176,9 @@ def _records(session: Session, **given: Any) -> Iterator[RecordStateRow]:
     """Show the records of share groups in flight: ranges of equal offsets, their state, who holds them and for how
     long.
 
-    Without a name, of all groups. With the records API of shareq as the leader knows it. Without, from any cluster, as
-    it is written down in __share_group_state: what is finished, and how often the rest was delivered. With --show one
-    row for each record, read from its log; no delivery is counted.
+    Without a name, of all groups. With the records API of shareq it is the leader's state. Without, on any cluster, it
+    is the state stored in __share_group_state: finished records, and delivery counts of the others. With --show one row
+    for each record, read from its log; no delivery is counted.
     """
     options = RecordsOptions(**given)
     held_for, older_than = options.held_for, options.older_than

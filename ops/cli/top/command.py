@@ -92,8 +92,8 @@ def top(
 
     At most 1,000 groups are shown, those with members first; --group chooses. On a terminal the display is refreshed: q
     quits, s and r sort, / filters, enter opens a group, ? shows help. Elsewhere, and with --once or --json, each
-    comparison is printed. From Kafka's protocol come lag and finished records; the records API of shareq (--api) adds
-    deliveries, redeliveries, records in flight, how many of them are locked, and their age.
+    comparison is printed. Lag and finished records are read over Kafka's protocol; the records API of shareq (--api)
+    adds deliveries, redeliveries, records in flight, how many of them are locked, and their age.
     """
     found = records_api(session, api, api_token_file)
     if once or session.as_json or not (sys.stdout.isatty() and sys.stdin.isatty()):

@@ -240,7 +240,7 @@ def row_of(partition: Partition, record: Record, most: int) -> Json:
 def bytes_of(data: bytes | None, most: int) -> Json | None:
     """Return bytes as text, or as hexadecimal digits if they are no UTF-8; None for a null.
 
-    `size` is that of all, `shown` of those in the text.
+    `size` is the number of all bytes, `shown` of those in the text.
     """
     if data is None:
         return None
