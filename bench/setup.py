@@ -58,7 +58,7 @@ def with_delays(address: str, group: str, more: Mapping[str, str] = NOTHING) -> 
 
 
 def _configure(address: str, groups: Iterable[str], configs: Mapping[str, str]) -> None:
-    """librdkafka's admin client cannot set group configs."""
+    """Set configs of a group by kafka-python, because librdkafka's admin client cannot."""
     resources = [ConfigResource(ConfigResourceType.GROUP, group, dict(configs)) for group in groups]
     admin = KafkaAdminClient(bootstrap_servers=address)
     try:

@@ -70,7 +70,7 @@ def timed(what: str) -> Iterator[None]:
 
 
 def fill(broker: Broker, topics: list[int], records: bytes, *, create: bool) -> None:
-    """One batch into each partition."""
+    """Write one batch into each partition."""
     with WireClient(broker.address, timeout_s=120) as client:
         for number, partitions in enumerate(topics):
             name = f"topic-{number}"

@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def measure(way: str, size: int, requests: int, folder: Path) -> dict[str, float]:
-    """One row."""
+    """Measure one row."""
     loop = new_event_loop()
     try:
         return loop.run_until_complete(_served(way, size, requests, folder))

@@ -55,7 +55,7 @@ def ordinary(codec: Compression) -> bytes:
 
 
 def largest(codec: Compression) -> dict[str, bytes]:
-    """Batches that cost the most."""
+    """Return the batches that cost the most."""
     if codec is Compression.NONE:
         small = build_batch([RecordData(None, None)] * 115_000, timestamp_ms=NOW_MS)
         return {"115,000 records, 1 MB": bytes(small)}
@@ -75,7 +75,7 @@ def check(batch: bytes) -> None:
 
 
 def best(work: Callable[[], None]) -> float:
-    """Seconds of one call."""
+    """Return the seconds of the fastest call."""
     rounds = []
     for _ in range(ROUNDS):
         calls, started = 0, time.process_time()

@@ -37,7 +37,7 @@ class OffsetRanges:
         return cls(_range_of(pair) for pair in value)
 
     def to_json(self) -> list[list[int]]:
-        """`[[first, last], ...]`, ascending."""
+        """Return `[[first, last], ...]`, ascending."""
         return [[first, last] for first, last in self]
 
     def copy(self) -> Self:

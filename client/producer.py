@@ -80,7 +80,7 @@ class Producer:
         return Delivery(self._network.core, Counter(), compression=self._compression)
 
     async def _deliver(self, core: NetworkCore, lanes: Sequence[Lane]) -> None:
-        """Send the batches of all lanes before the first answer is waited for."""
+        """Send the batches of all lanes before waiting for the first answer."""
         deadline = core.driver.now() + core.config.default_api_timeout_ms / 1000
         sent = [(lane, await self._delivery.send(lane, deadline)) for lane in lanes]
         await core.collect([each for _, each in sent if not isinstance(each, ClientError)])

@@ -156,7 +156,7 @@ class Reader:
 
 
 def _visible(data: memoryview, aborted: Sequence[AbortedTransaction] | None) -> Iterator[tuple[int, BatchHeader]]:
-    """Batches with records for a reader: no markers, and nothing of these aborted transactions."""
+    """Yield batches with records for a reader: without markers, and without records of these aborted transactions."""
     left = sorted(aborted or (), key=lambda one: one.first_offset)
     aborting: set[int] = set()
     for at, header in batch_headers(data):

@@ -116,17 +116,17 @@ class ShareMessage(KafkaAckableMessage):
     """A message, or a batch of them, whose records are acknowledged."""
 
     async def ack(self) -> None:
-        """Accept: done."""
+        """Accept the records: done."""
         await self._settle(AcknowledgeType.ACCEPT)
         await super(KafkaAckableMessage, self).ack()
 
     async def nack(self) -> None:
-        """Release: to any member of the group, again."""
+        """Release the records: any member of the group gets them again."""
         await self._settle(AcknowledgeType.RELEASE)
         await super(KafkaAckableMessage, self).nack()
 
     async def reject(self) -> None:
-        """Reject: a dead letter, if the group has a queue for them."""
+        """Reject the records: they become dead letters, if the group has a queue."""
         await self._settle(AcknowledgeType.REJECT)
         await super(KafkaAckableMessage, self).reject()
 

@@ -127,7 +127,7 @@ class ShareqBroker(AsyncBroker):
         await self._producer.send_and_wait(self._topic.name, message.message, key=named, headers=headers)
 
     async def listen(self) -> AsyncGenerator[AckableMessage, None]:
-        """Tasks, each when it is due. Only its `ack` acknowledges one. Raises the error with which the group is
+        """Yield tasks, each when it is due. Only its `ack` acknowledges one. Raises the error with which the group is
         refused.
         """
         early = EarlyRecords(await in_thread(self._configure_group))

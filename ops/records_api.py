@@ -68,7 +68,7 @@ class RecordsApi:
         self._timeout_s = timeout_s
 
     def about(self) -> dict[str, Any]:
-        """Version, cluster id and node id."""
+        """Return version, cluster id and node id."""
         return self.get("")
 
     def groups(self, *, behind: str = "") -> Iterator[dict[str, Any]]:
@@ -76,7 +76,7 @@ class RecordsApi:
         return self._pages("/share-groups", "groups", "after", behind)
 
     def group(self, group: str) -> dict[str, Any]:
-        """One group with its members."""
+        """Return one group with its members."""
         return self.get(f"/share-groups/{_name(group)}")
 
     def partitions(self, group: str) -> Iterator[dict[str, Any]]:

@@ -77,7 +77,7 @@ class _State:
 def stored_states(
     network: Network, group: str, partitions: Sequence[Partition]
 ) -> dict[Partition, Outcome[StoredState]]:
-    """Return the states of a group in partitions. NotFound where it has none."""
+    """Return the states of a group in partitions. Raises NotFound if it has none."""
     admin = Admin(network)
     count = _count(admin)
     ids = network.topic_ids({topic for topic, _ in partitions})
@@ -194,7 +194,7 @@ def _stored(state: _State) -> StoredState:
 
 
 def combined(batches: Iterable[StateBatch], start: int) -> list[StateBatch]:
-    """One ascending, disjoint account, with nothing below `start`: where accounts differ, the greater count holds, then
+    """Combine accounts into an ascending, disjoint one from `start` on: if they differ, the greater count counts, then
     the greater state (Apache Kafka 4.4.0).
     """
     ordered = sorted(each for each in batches if each.last >= start)

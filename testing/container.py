@@ -55,7 +55,7 @@ class KafkaContainer:
         self.broker.close()
 
     def get_bootstrap_server(self) -> str:
-        """HOST:PORT."""
+        """Return HOST:PORT."""
         return self.broker.bootstrap
 
     def get_container_host_ip(self) -> str:

@@ -152,7 +152,9 @@ class Faults:
 
     @contextlib.contextmanager
     def full_disk(self) -> Iterator[None]:
-        """No room is left meanwhile: records are refused with KAFKA_STORAGE_ERROR, on which producers try again."""
+        """Fill the disk during the block: records are refused with KAFKA_STORAGE_ERROR, on which producers try
+        again.
+        """
         self._call("fill_disk", full=True)
         try:
             yield
@@ -162,12 +164,11 @@ class Faults:
 
     @contextlib.contextmanager
     def leader_lost(self, topic: str, partition: int = 0) -> Iterator[None]:
-        """Leave a partition without a leader during the block, as if its leader had failed.
-
-        Its records are neither written nor read: clients get NOT_LEADER_OR_FOLLOWER, then LEADER_NOT_AVAILABLE in the
-        metadata, and try again. Waiting fetches get that answer at once. Members of share groups lose their locks, as
-        when a leader moves: acquired records are delivered again. The broker's own helpers (`records`, `produce`,
-        `undone`) are clients, too: they wait for a minute, so call them after the block.
+        """Leave a partition without a leader during the block, as if its leader had failed. Its records can be neither
+        written nor read: clients get NOT_LEADER_OR_FOLLOWER, then LEADER_NOT_AVAILABLE in the metadata, and try again.
+        Waiting fetches get that answer at once. Members of share groups lose their locks, as when a leader moves:
+        acquired records are delivered again. The broker's own helpers (`records`, `produce`, `undone`) are clients,
+        too: they wait for a minute, so call them after the block.
         """
         self._call("move_leader", topic=topic, partition=partition, away=True)
         try:

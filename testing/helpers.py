@@ -207,7 +207,7 @@ class Helpers(ABC):
         headers: Headers | None = None,
         partition: int | None = None,
     ) -> list[Written]:
-        """Write records, durably acknowledged, and return where they are. BrokerError for what is refused."""
+        """Write records, durably acknowledged, and return where they are. Raises BrokerError for refused records."""
         from shareq.client.producer import Producer
         from shareq.protocol.records.record_codec import RecordData
 

@@ -205,7 +205,7 @@ class _Capture:
         logging.getLogger("shareq").addHandler(self._handler)
 
     def end(self) -> None:
-        """Harmless the second time."""
+        """Stop capturing. Harmless the second time."""
         logging.getLogger("shareq").removeHandler(self._handler)
         with self._guard:
             if self in self._running:

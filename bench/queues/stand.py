@@ -155,7 +155,9 @@ class Stand:
 
 @contextmanager
 def standing(system: System) -> Iterator[Stand]:
-    """Server started, workers not; everything ends and is removed afterwards, or kept after an error."""
+    """Yield a stand with its server started, its workers not. Afterwards end and remove everything; keep it after an
+    error.
+    """
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="queue-", dir=SCRATCH) as folder:
         stand = Stand(system, Path(folder))

@@ -87,7 +87,7 @@ class ClusterInfo:
         return found
 
     def features(self) -> list[Feature]:
-        """Features that some broker supports or that are in force, by name."""
+        """Return the features that some broker supports or that are in force, by name."""
         answer = self._calls.any(ApiVersionsRequest("shareq", __version__), ApiVersionsResponse, "features")
         levels = {row.name: row.max_version_level for row in answer.finalized_features}
         ranges = {row.name: (row.min_version, row.max_version) for row in answer.supported_features}

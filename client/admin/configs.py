@@ -106,7 +106,7 @@ class Configs:
         return self._calls.each(changes, self._routes, ask, answered(IncrementalAlterConfigsResponse, _altered))
 
     def resources(self, kinds: Sequence[str] = ()) -> list[Resource]:
-        """Resources that exist, or have configs, of these kinds; of all kinds without. Needs Apache Kafka 4.1."""
+        """Return resources of these kinds (default: all) that exist or have configs. Needs Apache Kafka 4.1."""
         answer = self._calls.any(
             ListConfigResourcesRequest([KINDS[kind] for kind in kinds]),
             ListConfigResourcesResponse,

@@ -276,7 +276,7 @@ class Redrives:
         self._calls.any(request, StartRedriveResponse, f"redrive {request.name}")
 
     def find(self, names: Sequence[str] | None = None) -> Iterator[tuple[str, Outcome[Redrive]]]:
-        """Redrives by name, or all that are known."""
+        """Return redrives by name, or all that are known."""
         request = DescribeRedrivesRequest(None if names is None else list(names))
         for row in self._calls.any(request, DescribeRedrivesResponse, "redrives").redrives:
             yield row.name, refused(row.error_code, f"redrive {row.name}", row.error_message) or _redrive(row)

@@ -66,7 +66,7 @@ async def offset_at(
 ) -> int:
     """Ask a leader once for the first offset at or after a time; -1 where no record is that late.
 
-    Raises BrokerError, and as `NetworkCore.request_once`.
+    Raises BrokerError, and the errors of `NetworkCore.request_once`.
     """
     request = list_offsets({partition: time})
     answer = await network.request_once(leader, request, timeout_ms=timeout_ms, min_version=_BY_TIME)

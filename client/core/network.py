@@ -131,11 +131,11 @@ class NetworkCore:
         ).answer()
 
     async def connection(self, node: int, purpose: str = GENERAL, *, timeout_ms: int | None = None) -> Connection:
-        """Return an open connection to a broker, opened if need be. Raises as `submit`."""
+        """Return an open connection to a broker, opened if need be. Raises the errors of `submit`."""
         return await self._connected(node, purpose, self.deadline(timeout_ms))
 
     async def any_broker(self, *, timeout_ms: int | None = None) -> int:
-        """Return a broker with an open general connection, or the first that can be connected. Raises as `submit`."""
+        """Return a broker with an open general connection, or the first that can be connected. Raises like `submit`."""
         connection = await self._any(self.deadline(timeout_ms))
         return next(node for (node, _), one in self._connections.items() if one is connection)
 
@@ -252,7 +252,9 @@ class NetworkCore:
             await self._ask_metadata(ids, timeout_ms, BY_TOPIC_ID, False)
 
     async def coordinator(self, group_id: str, *, timeout_ms: int | None = None, once: bool = False) -> int:
-        """Return the node of a group's coordinator. Raises BrokerError, and as `request`; `once`: in one try."""
+        """Return the node of a group's coordinator. Raises BrokerError, and the errors of `request`; `once`: in one
+        try.
+        """
         known = self._cluster.coordinator(group_id)
         if known is not None:
             return known

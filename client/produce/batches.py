@@ -53,7 +53,7 @@ class Batch:
         self.size += size
 
     def appended(self, base_offset: int, append_time_ms: int) -> None:
-        """All are in the log from `base_offset` on; -1: where is not known."""
+        """Note that all records are in the log from `base_offset` on; -1: at unknown offsets."""
         for at, outcome in enumerate(self.outcomes):
             outcome(base_offset + at if base_offset >= 0 else -1, append_time_ms, None)
 

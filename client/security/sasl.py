@@ -39,7 +39,8 @@ class SaslClient(Protocol):
 
 
 def sasl_client(config: SaslConfig, nonce: str, token: str = "") -> SaslClient:
-    """`nonce` is made of printable characters without commas that were never used before; `token` is OAUTHBEARER's.
+    """Return the client's side of a login. `nonce` is made of printable characters without commas that were never used
+    before; `token` is OAUTHBEARER's.
 
     Raises AuthenticationFailed for an invalid token.
     """
@@ -131,7 +132,7 @@ class ScramClient:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """`a=1,b=2=` -> {"a": "1", "b": "2="}. ValueError."""
+    """Read `a=1,b=2=` as {"a": "1", "b": "2="}. Raises ValueError."""
     fields = {}
     for part in text.split(","):
         name, equals, value = part.partition("=")

@@ -15,7 +15,9 @@ _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion
 
 
 def tls_context(config: TlsConfig) -> ssl.SSLContext:
-    """ConfigError names the property whose file or text cannot be used, and never shows what is in it."""
+    """Return the context. Raises ConfigError that names the property with an unusable file or text, never its
+    content.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     versions = [_VERSIONS[name] for name in config.versions]
     context.minimum_version, context.maximum_version = min(versions), max(versions)

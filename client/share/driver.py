@@ -1,4 +1,4 @@
-"""Rounds of a blocking member: all leaders are asked before it waits for the first answer. One thread at a time."""
+"""Rounds of a blocking member, which asks all leaders before it waits for the first answer. One thread at a time."""
 
 from __future__ import annotations
 

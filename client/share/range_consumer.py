@@ -195,7 +195,9 @@ class ShareRangeConsumer:
     # -- their steps, with the lock held
 
     def _attempt(self, limits: FetchLimits) -> list[AcquiredRange] | None:
-        """One turn of `poll`: None without a leader to ask. Leaders are asked also while the coordinator is away."""
+        """Make one turn of `poll`; return None without a leader to ask. Leaders are asked even while the coordinator is
+        away.
+        """
         absence: ClientError | None = None
         try:
             self._beat()

@@ -250,7 +250,7 @@ class MemFs:
         self._inode(path).unreadable.append((start, end))
 
     def paths(self) -> list[str]:
-        """Every file."""
+        """Return the path of every file."""
         return sorted(self.inodes())
 
     def inodes(self) -> dict[str, Inode]:

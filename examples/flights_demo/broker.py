@@ -25,10 +25,10 @@ class DemoBroker(Protocol):
         """Start the broker, wait until it listens, and return the seconds that took."""
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL."""
 
     def stop(self) -> None:
-        """SIGTERM, and wait."""
+        """Send SIGTERM, and wait."""
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ def handle(journal: Journal, consumer: ShareConsumer, messages: list[Message]) -
 
 
 def _ranges(numbers: list[int]) -> list[list[int]]:
-    """Ascending numbers as inclusive ranges."""
+    """Return ascending numbers as inclusive ranges."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and ranges[-1][1] == number - 1:

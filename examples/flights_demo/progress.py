@@ -18,7 +18,7 @@ class Progress:
         self._open_line = False
 
     def step(self, text: str) -> None:
-        """One line that stays."""
+        """Print a line that stays."""
         self.end()
         print(self._stamped(text), flush=True)
 

@@ -22,7 +22,7 @@ lock = threading.Lock()
 
 
 def work(bootstrap: str, number: int) -> None:
-    """One worker: takes one record at a time."""
+    """Work as one of the workers, on one record at a time."""
     config = {"bootstrap.servers": bootstrap, "group.id": "shop", "share.acknowledgement.mode": "explicit"}
     with ShareConsumer({**config, "max.poll.records": 1}) as consumer:
         consumer.subscribe(["shop"])

@@ -78,7 +78,7 @@ class Run:
         self.job = self._start("job", [*command, *options], new_session=True)
 
     def kill_job(self) -> None:
-        """SIGKILL to Python driver, JVM and source runner; Spark's workers see it by their closed sockets."""
+        """Send SIGKILL to Python driver, JVM and source runner; Spark's workers notice by their closed sockets."""
         assert self.job is not None
         os.killpg(self.job.pid, signal.SIGKILL)
         self.job.wait()

@@ -57,10 +57,10 @@ class ProgressLog(StreamingQueryListener):
             file.write(json.dumps(progress).encode() + b"\n")
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Every progress event names its run."""
+        """Do nothing: every progress event names its run."""
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """No micro-batch ran."""
+        """Do nothing: no micro-batch ran."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         """Do nothing: `main`, which waits for the query, gets the reason."""

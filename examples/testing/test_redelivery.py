@@ -12,7 +12,7 @@ Pack = Callable[[bytes], None]
 
 
 def wrong(bootstrap: str, pack: Pack, polls: int) -> None:
-    """Implicit acknowledgement: the next poll accepts the records of the last one, failed or not."""
+    """Use implicit acknowledgement: the next poll accepts the records of the last one, failed or not."""
     with ShareConsumer({"bootstrap.servers": bootstrap, "group.id": "packers"}) as consumer:
         consumer.subscribe(["orders"])
         for _ in range(polls):
@@ -24,7 +24,7 @@ def wrong(bootstrap: str, pack: Pack, polls: int) -> None:
 
 
 def right(bootstrap: str, pack: Pack, polls: int) -> None:
-    """Explicit acknowledgement: failed records are released."""
+    """Use explicit acknowledgement, and release failed records."""
     config = {"bootstrap.servers": bootstrap, "group.id": "packers", "share.acknowledgement.mode": "explicit"}
     with ShareConsumer(config) as consumer:
         consumer.subscribe(["orders"])

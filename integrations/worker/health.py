@@ -16,7 +16,7 @@ MOST_BYTES: Final = 16 << 10
 
 
 class Watched(Protocol):
-    """The run that is asked about."""
+    """The run whose state the server reports."""
 
     lanes: list[Lane]
     group: str

@@ -76,7 +76,7 @@ class Retry:
             raise ConfigError(f"Retry: on is {self.on!r}: must be a tuple of exceptions, for example (OSError,)")
 
     def delay_after(self, attempt: int) -> float:
-        """Seconds to wait after the failure of this attempt, 1 for the first."""
+        """Return the seconds to wait after the failure of this attempt, which is 1 for the first."""
         if not self.delay:
             return 0.0
         try:

@@ -117,8 +117,8 @@ class Lane:
         pace: Pace | None = None,
         around: Sequence[Middleware] = (),
     ) -> None:
-        """`ahead` decides how many are acquired ahead; without it, the consumer's own setting is used. `around`: the
-        first is the outermost.
+        """Set up a lane. `ahead` decides how many are acquired ahead; without it, the consumer's own setting is used.
+        `around`: the first is the outermost.
         """
         self.counts = counts
         self._ahead = ahead

@@ -22,7 +22,7 @@ _EVERY_CALL = '[[ "$funcstack[1]" == _shareq ]]'
 
 
 def leaves() -> Iterator[tuple[str, ClusterCommand]]:
-    """All commands about a cluster, by the words that call them."""
+    """Yield all commands about a cluster, with the words that call them."""
     for name in COMMANDS:
         found = command_of(name)
         if isinstance(found, click.Group):

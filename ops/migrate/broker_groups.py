@@ -128,7 +128,7 @@ class _Groups:
 
 
 class GroupsOfSource(_Groups):
-    """Groups of the cluster that is left. One that `lies_still` has no members: its stored state was cut off."""
+    """The groups of the source cluster. One that `lies_still` has no members: its stored state was cut off."""
 
     def __init__(self, cluster: SourceCluster, *, lies_still: bool = False) -> None:
         super().__init__(cluster)
@@ -219,7 +219,7 @@ class GroupsOfSource(_Groups):
 
 
 class GroupsOfTarget(_Groups):
-    """Groups of the cluster that is moved to."""
+    """The groups of the target cluster."""
 
     def commit(self, group: str, offsets: Mapping[Partition, Committed]) -> None:
         """Commit for a group without members."""

@@ -50,7 +50,7 @@ class Redrive(NamedTuple):
 
 
 class SourceGroups(Protocol):
-    """Groups of the cluster that is left."""
+    """The groups of the source cluster."""
 
     def consumer_groups(self) -> Mapping[str, bool]:
         """Return groups with committed offsets by name, and whether they have members."""
@@ -78,7 +78,7 @@ class SourceGroups(Protocol):
 
 
 class TargetGroups(Protocol):
-    """Groups of the cluster that is moved to."""
+    """The groups of the target cluster."""
 
     def offsets(self, group: str) -> Mapping[Partition, Committed]: ...
 

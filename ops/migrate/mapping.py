@@ -1,4 +1,4 @@
-"""The offsets at the target of offsets at the source, exactly. Pure."""
+"""The exact mapping of offsets at the source to offsets at the target. Pure."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class SentBatch(Protocol):
 
 
 class Source(Protocol):
-    """The cluster that is left."""
+    """The source cluster."""
 
     def cluster_id(self) -> str: ...
 
@@ -74,7 +74,7 @@ class Source(Protocol):
 
 
 class Target(Protocol):
-    """The cluster that is moved to."""
+    """The target cluster."""
 
     def cluster_id(self) -> str: ...
 

@@ -125,7 +125,7 @@ def _delivery_count(selected: _Selected) -> pa.Array:
 
 
 def _headers(selected: _Selected) -> pa.Array:
-    """Null, not empty, if a record has none: as in Spark's Kafka source."""
+    """Return the headers; null, not empty, for a record without any, as in Spark's Kafka source."""
     if not selected.contents.header_counts.any():
         return pa.nulls(selected.size, _TYPES["headers"])
     headers = selected.rows.headers(selected.contents)

@@ -73,7 +73,7 @@ def read_stamps(data: Array, starts: Array) -> Stamps:
 
 
 def read_contents(data: Array, at: Array, ends: Array) -> Contents:
-    """Keys and values of the records whose keys start at `at`, each of which ends at `ends`. Raises `BadRecord`."""
+    """Return keys and values of the records whose keys start at `at` and which end at `ends`. Raises `BadRecord`."""
     keys, at = _field(data, at)
     values, at = _field(data, at)
     counts, at = varints(data, at)
@@ -113,7 +113,7 @@ def read_headers(data: Array, counts: Array, at: Array, ends: Array) -> HeaderLi
 
 
 def _headers_of_one(data: bytes, count: int, row: int) -> list[tuple[int, int, int, int]]:
-    """Position and length of key and value of each of `count` headers, which fill `data`."""
+    """Return position and length of key and value of each of `count` headers, which fill `data`."""
     fields: list[tuple[int, int, int, int]] = []
     at = 0
     try:

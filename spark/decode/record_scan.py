@@ -190,7 +190,7 @@ def _one_by_one(data: Array, start: int, end: int, count: int, batch: int) -> Ex
 
 
 def _lanes(data: Array, starts: Array, ends: Array, counts: Array) -> Array:
-    """Positions to walk from: where batches start, and guesses inside of long ones."""
+    """Return the positions to walk from: the starts of batches, and guesses inside of long ones."""
     total = int(counts.sum())
     if total < _WORTH_GUESSING or _STEP_IN_RECORDS * int(counts.max()) < total:
         return starts

@@ -265,7 +265,9 @@ class Driver:
         self._consumer.heartbeat_if_due()
 
     def _tick(self) -> float:
-        """Seconds: a tenth of the lock time at most, so that a renewal comes well before a lock ends."""
+        """Return the seconds to the next tick: a tenth of the lock time at most, so that renewals precede the lock's
+        end.
+        """
         return min(500, self._consumer.lock_timeout_ms / 10 or 500) / 1000
 
     def _renew(self) -> None:

@@ -42,7 +42,7 @@ class GroupView:
             self._partitions()
 
     def log_ends(self) -> dict[TopicIdPartition, int]:
-        """Return the offset after the last record of every partition. Raises as `check_topics`."""
+        """Return the offset after the last record of every partition. Raises the errors of `check_topics`."""
         with self._lock:
             counts = self._partitions()
             ids = self._network.topic_ids(self._topics)

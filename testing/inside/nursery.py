@@ -130,7 +130,7 @@ def _child(own: socket.socket, wanted: dict[str, Any], descriptors: list[int]) -
 
 
 def _die_with_parent() -> None:
-    """Linux: have the kernel kill this process when the nursery ends, however that ends."""
+    """Have the kernel (Linux) kill this process when the nursery ends, in whatever way."""
     if sys.platform != "linux":
         return
     import ctypes

@@ -170,7 +170,7 @@ class Transcript:
         return self._polled
 
     def lines(self, last: int | None = None, *, polls: bool = True) -> list[Line]:
-        """One for each of the `last` requests, oldest first; `polls`: also of the helpers' polls."""
+        """Return a line for each of the `last` requests, oldest first; `polls`: including the helpers' polls."""
         kept = merge(self._entries, self._polls, key=_turn) if polls else self._entries
         return self._shown(list(kept)[-last if last else 0 :])
 

@@ -25,12 +25,12 @@ app.conf.update(
 
 @app.task(name="jobs.job")  # type: ignore[untyped-decorator]
 def job(number: int, sent_s: float, seconds: float) -> None:
-    """One message, one job."""
+    """Do the job of one message."""
     work(number, sent_s, seconds)
 
 
 @contextmanager
 def sending() -> Iterator[Callable[[int, float, float], None]]:
-    """Each returns when its transport has taken it."""
+    """Yield a sender whose calls return when the transport has the job."""
     yield lambda *values: job.apply_async(values, retry=False)
     app.close()

@@ -26,7 +26,7 @@ _handler = (
 
 @_handler
 def job(value: tuple[int, float, float]) -> None:
-    """One record, one job."""
+    """Do the job of one record."""
     work(*value)
 
 

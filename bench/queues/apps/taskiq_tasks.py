@@ -29,7 +29,7 @@ broker = broker_at(os.environ[ADDRESS])
 
 @broker.task(task_name="job")
 def job(number: int, sent_s: float, seconds: float) -> None:
-    """One message, one job, in a thread."""
+    """Do the job of one message, in a thread."""
     work(number, sent_s, seconds)
 
 

@@ -25,7 +25,7 @@ class HeldRecords:
         self._first_deadline = math.inf  # no lock that has not ended ends before
 
     def __iter__(self) -> Iterator[ShareRecord]:
-        """All that are held, and not lost."""
+        """Iterate over the records that are held and not lost."""
         for of_partition in self._records.values():
             yield from of_partition.values()
 

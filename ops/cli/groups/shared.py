@@ -123,7 +123,7 @@ class Kind(Protocol):
     def positions(
         self, session: Session, ids: Iterable[str], ends: bool
     ) -> Iterator[tuple[str, Outcome[dict[Partition, Outcome[Position]]]]]:
-        """Positions of groups that exist. Without `ends`, the ends of logs are only looked up for the lag."""
+        """Yield the positions of groups that exist. Without `ends`, the ends of logs are only looked up for the lag."""
 
     def paused(self, session: Session, ids: Iterable[str]) -> Mapping[str, bool | None]:
         """Return by group True if it is paused, for groups that can be paused."""
@@ -144,7 +144,7 @@ def existing(session: Session, kind: Kind, ids: Iterable[str]) -> Iterator[tuple
 
 
 def names_of(session: Session, kind: Kind) -> Iterator[str]:
-    """All groups of the kind."""
+    """Return the names of all groups of the kind."""
     return (row.group_id for row in session.admin.groups.find(kind.types))
 
 

@@ -20,7 +20,7 @@ _LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2
 
 
 def _json_text(value: Any, indent: int | None = None) -> str:
-    r"""Return JSON that no reader of lines cuts in two: Python's `splitlines` takes more than \n for an end."""
+    r"""Return JSON that a reader of lines keeps in one line: Python's `splitlines` ends lines at more than \n."""
     return json.dumps(value, indent=indent, ensure_ascii=False).translate(_LINE_ENDS)
 
 
@@ -44,7 +44,7 @@ def print_json(value: Any) -> None:
 
 
 def print_json_line(value: Any) -> None:
-    """One object in one line, at once: for streams."""
+    """Print one object in one line, at once: for streams."""
     sys.stdout.write(_json_text(to_json(value)) + "\n")
     sys.stdout.flush()
 
@@ -88,7 +88,7 @@ def column(name: str, title: str, text: Callable[[Any], str]) -> Column:
 
 
 def _column(name: str, *, people: bool) -> Column:
-    """Durations have a unit for people, and are milliseconds for everything else."""
+    """Return a field's column. Durations have a unit for people, and are milliseconds for programs."""
     if people and name.endswith("_ms"):
         return column(name, _title(name.removesuffix("_ms")), duration)
     return column(name, _title(name), _text)

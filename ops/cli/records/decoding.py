@@ -58,7 +58,7 @@ def _as_hex(data: bytes | None) -> Text:
 
 
 def _as_json(data: bytes | None) -> Text:
-    """JSON in one line."""
+    """Return JSON in one line."""
     try:
         return Text(_one_line(json.loads(data or b"")), "json")
     except (ValueError, RecursionError):  # or nested deeper than Python reads

@@ -39,13 +39,13 @@ def has_colour(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def width_of_terminal() -> int:
-    """Characters that a strip may take."""
+    """Return the number of characters that a strip may have."""
     columns = shutil.get_terminal_size().columns - _MARGIN
     return max(_NARROWEST, min(columns, _WIDEST))
 
 
 def painted(text: str, look: Look, *, colour: bool) -> str:
-    """Text on the state's colour."""
+    """Return the text on the state's colour."""
     return f"\x1b[38;5;{_BLACK}m\x1b[48;5;{look.ansi}m{text}\x1b[0m" if colour else text
 
 

@@ -96,7 +96,7 @@ def _of_profile(name: str | None, path: Path) -> dict[str, str]:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """TOML reads security.protocol = "SSL" as a table in a table: names with dots are put together again."""
+    """Join names with dots again: TOML reads security.protocol = "SSL" as a table in a table."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")

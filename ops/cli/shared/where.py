@@ -66,7 +66,7 @@ def iso(time_ms: int | None) -> str | None:
 
 
 def topics_and_partitions(texts: Iterable[str]) -> tuple[set[str], set[Partition]]:
-    """Whole topics, and partitions, named as TOPIC and TOPIC:PARTITION. Ends the command for an invalid name."""
+    """Return the topics and partitions named as TOPIC and TOPIC:PARTITION. Ends the command for an invalid name."""
     topics: set[str] = set()
     partitions: set[Partition] = set()
     for text in texts:

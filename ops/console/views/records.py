@@ -198,7 +198,7 @@ def _has(data: bytes | None, wanted: str) -> bool:
 
 
 def record(topic: str, partition: int, offset: int) -> Look:
-    """One record whole, up to MAX_WHOLE of its value. Raises BrokerError where there is none at the offset."""
+    """Return one record whole, up to MAX_WHOLE of its value. Raises BrokerError if the offset has no record."""
 
     def look(admin: Admin) -> Json:
         reader = Reader(admin.network, {(topic, partition): offset}, partition_bytes=1)  # its batch alone
