@@ -146,7 +146,7 @@ def test_a_move_while_the_old_cluster_works() -> None:
 
 def test_a_move_of_clients_one_by_one() -> None:
     with Broker() as old, Broker() as new:
-        printed = run_moving("With clients that go over one by one", old, new)
+        printed = run_moving("Moving clients one by one, without data", old, new)
         assert "packers           1    1        0" in printed  # the lag that is to become 0
         assert run("shareq topics list", new.bootstrap)[-1].split()[:2] == ["orders", "3"]
 
