@@ -77,6 +77,7 @@ class DataFolderGround:
         "shareq.broker.log.cleaner.cleaning",
     )
     problem: Final = None
+    nodes: Final = None
 
     def __init__(
         self,

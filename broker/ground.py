@@ -23,6 +23,7 @@ from shareq.broker.share.persister import Persister
 from shareq.broker.share.ports import RecordSource, RecordSources
 from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.nodes import NodesView
 from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ApiError
@@ -86,6 +87,10 @@ class Ground(Protocol[ServicesT_contra]):
     def metrics(self) -> str: ...
     @property
     def first_used(self) -> Sequence[str]: ...
+    @property
+    def nodes(self) -> NodesView | None:
+        """All nodes that serve the ground together; None if this broker is alone on it."""
+
     @property
     def problem(self) -> str | None:
         """The reason why clients are not served now, in a few words; None if they are."""

@@ -183,10 +183,9 @@ class NodeStart:
     def _spreads(self) -> bool:
         return self._config.shareq_cluster_placement == Placement.TOPIC.value
 
-    def _links_of_nodes(self, endpoint: Endpoint) -> NetworkLink | None:
-        """Return the link to other nodes; None if all slots lie on one node, so that no node asks another one."""
-        if self._spreads:
-            self._nodes = NetworkLink(client_of_nodes(self._options.among_nodes, endpoint.host, endpoint.port))
+    def _links_of_nodes(self, endpoint: Endpoint) -> NetworkLink:
+        """Return the link to other nodes."""
+        self._nodes = NetworkLink(client_of_nodes(self._options.among_nodes, endpoint.host, endpoint.port))
         return self._nodes
 
     def _ground(

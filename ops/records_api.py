@@ -71,6 +71,16 @@ class RecordsApi:
         """Return version, cluster id and node id."""
         return self.get("")
 
+    def nodes(self) -> list[dict[str, Any]]:
+        """All nodes before a cluster, as the one that is asked sees them; none if the broker serves alone."""
+        try:
+            found: list[dict[str, Any]] = self.get("/nodes")["nodes"]
+        except BrokerError as error:
+            if error.code is not ErrorCode.RESOURCE_NOT_FOUND:
+                raise
+            return []
+        return found
+
     def groups(self, *, behind: str = "") -> Iterator[dict[str, Any]]:
         """Share groups by name, with sums over their partitions; those whose names come after `behind`."""
         return self._pages("/share-groups", "groups", "after", behind)

@@ -1,6 +1,7 @@
 """GET /api/v1/...: what share groups do with each record. For operators, who have its token; it changes nothing.
 
     /api/v1                                                       which broker this is
+    /api/v1/nodes                                                 all nodes before a cluster, and their slots
     /api/v1/share-groups                                          ?after= &limit=
     /api/v1/share-groups/GROUP                                    members
     /api/v1/share-groups/GROUP/partitions                         ?after= &limit=
@@ -21,6 +22,7 @@ from shareq import __version__
 from shareq.broker.http.server import Answer, Request
 from shareq.broker.records_api import views
 from shareq.broker.records_api.limits import MOST_NAMES, NAMES, PARTITIONS
+from shareq.broker.records_api.nodes import nodes_of
 from shareq.broker.records_api.query import (
     ROOT,
     Refused,
@@ -91,6 +93,9 @@ class RecordsApi:
             case []:
                 parameters_of(query, ())
                 return _about(services)
+            case ["nodes"]:
+                parameters_of(query, ())
+                return await nodes_of(services)
             case ["share-groups"]:
                 given = parameters_of(query, ("after", "limit"))
                 return await views.share_groups(

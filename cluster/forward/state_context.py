@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.topics.nodes import NodeFigures
 
 if TYPE_CHECKING:
     from shareq.broker.network.connection import Connection
@@ -20,17 +21,21 @@ class JudgingGround(Protocol):
     @property
     def state_changes(self) -> StateChanges: ...
 
+    async def figures(self) -> NodeFigures:
+        """Return the node's figures, for another node."""
+
 
 class StateContext(RequestContext):
     """The context of a state RPC's handler."""
 
-    __slots__ = ("changes",)
+    __slots__ = ("changes", "figures")
 
     def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
         super().__init__(services, connection, api_version, client_id)
         ground = services.ground
         assert isinstance(ground, JudgingGround), f"{ground.name} has states of its own alone"
         self.changes: Final = ground.state_changes
+        self.figures: Final = ground.figures
 
     async def hear_of(self, topic_ids: Iterable[bytes]) -> None:
         """Have the mirror ask for topics that it lacks. The owner of their states may never have needed them before."""

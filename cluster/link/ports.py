@@ -93,15 +93,15 @@ class Link(Protocol):
 
 
 class NodeLink(Protocol):
-    """Requests to the other nodes, by node id. Each node has one connection, which is opened when it is needed.
-    Requests are sent in the order of the calls, and never twice.
+    """Requests to the other nodes, by node id. Each node and lane has one connection, opened when it is needed.
+    Requests of a lane are sent in the order of the calls, and never twice.
     """
 
     def know(self, nodes: Mapping[int, BrokerAddress]) -> None:
         """Set the addresses of all other nodes."""
 
     def send(
-        self, node: int, message: Message, *, timeout_ms: int, min_version: int = 0
+        self, node: int, message: Message, *, timeout_ms: int, min_version: int = 0, lane: int = 0
     ) -> Pending[Message | LinkFailure]:
         """Send a request to a node; return its answer or the failure, which comes within the timeout."""
 

@@ -26,6 +26,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.features import FEATURES, SHARE_VERSION
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.nodes import NodeFigures
 from shareq.cluster.forward.coordinators import Coordinators
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.produce_by_leader import Batches
@@ -49,6 +50,7 @@ from shareq.cluster.node.slots import NodeSlots, SlotServices, SlotSettings
 from shareq.cluster.node.spread_states import OwnGroup, SpreadStates
 from shareq.cluster.node.state_topics import GROUPS, STATES, StateTopics
 from shareq.cluster.node.table import node_table
+from shareq.cluster.node.view import NodesAround
 from shareq.cluster.records.feed import RecordFeed
 from shareq.cluster.state.pruning import PruningSettings
 from shareq.cluster.state.slot import StateTopic
@@ -98,7 +100,7 @@ class NodeGround:
 
     `kept` is the metadata that the nodes share. `lease_clock` also counts the time in which the machine was suspended.
     `make_peers` makes the connections whose loss shows that another node has died; `nodes` sends requests to other
-    nodes, if several own slots.
+    nodes: for states if several own slots, and for what operators look at.
 
     `open` joins the other nodes. Call `leave` before `close`, or the other nodes wait for this one's session to time
     out.
@@ -184,8 +186,18 @@ class NodeGround:
         self.membership: Final = Membership(env, link, self, settings.membership)
         self.state_changes: Final = StateChanges(self._slot_of_group, self._owner_of_group)
         self._nodes: Final = nodes
-        self.states: Final = None if nodes is None else self._spread(nodes)
+        spreads = settings.placement is Placement.TOPIC
+        self.states: Final = self._spread(nodes) if nodes is not None and spreads else None
         self._listener: Final = next(iter(endpoints))
+        self.nodes: Final = NodesAround(
+            begin,
+            env.budget.breathe,
+            link=nodes,
+            listener=self._listener,
+            own=self.describe,
+            figures=self.figures,
+            epoch_of=self.leaders.epoch_of_slot,
+        )
         self._peers: Final = Peers(self._listener)
         self._peer_links: Final = make_peers(self._peers.opened, self._peer_lost)
         self._watch: LeaseWatch | None = None
@@ -240,6 +252,18 @@ class NodeGround:
             return f"node.id {self._config.node_id} is that of the node at {self._twin}, too"
         waiting = self.slots.waiting
         return f"{waiting} slots are being taken over" if waiting else None
+
+    async def figures(self) -> NodeFigures:
+        """Return this node's figures."""
+        assert self._services is not None, "figures are asked for when the node is open"
+        share, partitions, in_flight = self._services.made.share, 0, 0
+        for leader in [] if share is None else list(share.partitions.leaders()):
+            partitions += leader.is_active
+            in_flight += leader.core.in_flight_records if leader.is_active else 0
+            await self._env.budget.breathe()
+        slots = self.slots
+        served = len(self.ownership.holds)
+        return NodeFigures(served, slots.waiting, slots.take_overs.count, slots.lost, partitions, in_flight)
 
     # -- start and stop
 
@@ -338,6 +362,7 @@ class NodeGround:
         died.
         """
         self.leaders.take_map(member_id, node_map)
+        self.nodes.take_map(member_id, self.membership.generation, node_map)
         if self._nodes is not None:
             self._nodes.know(
                 {

@@ -94,7 +94,10 @@ class NodeLeaders:
 
     def epoch_of(self, topic_id: bytes) -> int:
         """Return the leader epoch of a topic of the cluster: the generation of its slot."""
-        slot = self._slot_of_topic(topic_id)
+        return self.epoch_of_slot(self._slot_of_topic(topic_id))
+
+    def epoch_of_slot(self, slot: SlotId) -> int:
+        """Return the last take-over of a slot that is known; of a served slot, this node's."""
         return self._served.get(slot, self._epochs.get(slot, 0))
 
     def owner_elsewhere(self, topic_id: bytes) -> Leader | None:

@@ -28,6 +28,16 @@ def left_out(row: TopRow) -> str:
     return f"{row.left_out:,} groups left out: --group chooses"
 
 
+def nodes(row: TopRow) -> str:
+    """Return a text with the number of nodes, and of those that do not answer or do not serve all that is theirs."""
+    words = [f"{len(row.nodes):,} node{'' if len(row.nodes) == 1 else 's'}"]
+    if silent := sum(each.problem is not None for each in row.nodes):
+        words.append(f"{silent:,} without an answer")
+    if awaited := sum(each.awaited or 0 for each in row.nodes):
+        words.append(f"{awaited:,} slots awaited")
+    return ", ".join(words)
+
+
 def _plain(**titles: str) -> tuple[Column, ...]:
     """Return columns of names and whole numbers: fields of a row, and their titles."""
     return tuple(column(field, title, plain) for field, title in titles.items())
@@ -52,5 +62,15 @@ PARTITIONS: Final = (
     *_IN_FLIGHT,
     _OLDEST,
     *_plain(states="STATES"),
+)
+NODES: Final = _plain(
+    node="NODE",
+    address="ADDRESS",
+    slots="SLOTS",
+    awaited="AWAITED",
+    take_overs="TAKE-OVERS",
+    share_partitions="PARTS",
+    in_flight="IN FLIGHT",
+    problem="PROBLEM",
 )
 MEMBERS: Final = _plain(member="MEMBER", client="CLIENT", host="HOST", partitions="PARTITIONS", held="HELD")

@@ -18,7 +18,7 @@ from shareq.ops.cli.output.printing import has_rich, table_lines
 from shareq.ops.cli.shared.api import api_options, records_api
 from shareq.ops.cli.shared.command import Session, cluster_command
 from shareq.ops.cli.shared.exits import USAGE, exit_with
-from shareq.ops.cli.top.columns import GROUPS, TOPICS, left_out
+from shareq.ops.cli.top.columns import GROUPS, NODES, TOPICS, left_out
 from shareq.ops.cli.top.data import Sample, TopRow, look_into, rates, take
 from shareq.ops.records_api import RecordsApi
 
@@ -47,6 +47,8 @@ def _text(row: TopRow) -> str:
     parts = ["\n".join(table_lines(row.groups, GROUPS)) if row.groups else "no share groups"]
     if row.topics:
         parts.append("\n".join(table_lines(row.topics, TOPICS)))
+    if row.nodes:
+        parts.append("\n".join(table_lines(row.nodes, NODES)))
     if row.left_out:
         parts.append(left_out(row))
     return "\n\n".join(parts)

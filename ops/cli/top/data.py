@@ -55,6 +55,7 @@ class Sample(NamedTuple):
     ends: Mapping[str, int]
     now_ms: int | None
     left_out: int = 0
+    nodes: Sequence[TopNodeRow] = ()
 
 
 class TopGroupRow(NamedTuple):
@@ -86,11 +87,23 @@ class TopTopicRow(NamedTuple):
     records_per_s: Annotated[float | None, "Records written; null in the first sample."]
 
 
+class TopNodeRow(NamedTuple):
+    node: Annotated[int, "Its node id."]
+    address: Annotated[str, "Where other nodes reach it."]
+    slots: Annotated[int | None, "Slots that it serves; null if it does not answer, as all that follows."]
+    awaited: Annotated[int | None, "Slots that it is to own, and does not serve yet."]
+    take_overs: Annotated[int | None, "Take-overs of slots since its start."]
+    share_partitions: Annotated[int | None, "Share partitions in its memory."]
+    in_flight: Annotated[int | None, "Offsets in flight in these."]
+    problem: Annotated[str | None, "Why it does not answer."]
+
+
 class TopRow(NamedTuple):
     seconds: Annotated[float | None, "Between the two samples that rates are of; null in the first one."]
     groups: Annotated[tuple[TopGroupRow, ...], "Share groups."]
     topics: Annotated[tuple[TopTopicRow, ...], "Topics that they have begun."]
     left_out: Annotated[int, "Groups beyond the first 1,000, those with members first."]
+    nodes: Annotated[tuple[TopNodeRow, ...], "Nodes before a cluster; none without the records API of one."] = ()
 
 
 class PartitionView(NamedTuple):
@@ -140,7 +153,7 @@ def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[s
     sums: dict[str, int] = {}
     for (topic, _), end in ends.items():
         sums[topic] = sums.get(topic, 0) + end
-    return Sample(at_s, groups, sums, now_ms, count - asked)
+    return Sample(at_s, groups, sums, now_ms, count - asked, () if api is None else _nodes(api))
 
 
 def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]:
@@ -186,6 +199,11 @@ def _add_api(groups: dict[str, GroupSample], api: RecordsApi) -> int:
     return now_ms
 
 
+def _nodes(api: RecordsApi) -> list[TopNodeRow]:
+    names = {"node": "node_id", **{name: name for name in TopNodeRow._fields[1:]}}
+    return [TopNodeRow(**{field: row[name] for field, name in names.items()}) for row in api.nodes()]
+
+
 def rates(before: Sample | None, now: Sample) -> TopRow:
     """Return the rows of a sample, with rates since the one before."""
     seconds = None if before is None else now.at_s - before.at_s
@@ -193,7 +211,7 @@ def rates(before: Sample | None, now: Sample) -> TopRow:
     old_ends = {} if before is None else before.ends
     groups = [_group_row(name, old_groups.get(name), each, seconds, now.now_ms) for name, each in now.groups.items()]
     topics = [TopTopicRow(name, end, _rate(old_ends.get(name), end, seconds)) for name, end in now.ends.items()]
-    return TopRow(seconds, tuple(sorted(groups)), tuple(sorted(topics)), now.left_out)
+    return TopRow(seconds, tuple(sorted(groups)), tuple(sorted(topics)), now.left_out, tuple(now.nodes))
 
 
 def _group_row(

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from shareq.ops.cli.output.printing import Column, printable, table_lines
-from shareq.ops.cli.top.columns import GROUPS, MEMBERS, PARTITIONS, TOPICS, left_out
+from shareq.ops.cli.top.columns import GROUPS, MEMBERS, PARTITIONS, TOPICS, left_out, nodes
 from shareq.ops.cli.top.data import MemberView, PartitionView, TopRow
 
 HELP: Final = (
@@ -140,6 +140,8 @@ class Screen:
             column = self._columns[self._sort[self._topics]]
             words.append(f"by {column.title.lower()}{' down' if self._reverse[self._topics] else ''}")
         words.append(self._source)
+        if self._row is not None and self._row.nodes:
+            words.append(nodes(self._row))
         if self._row is not None and self._row.left_out:
             words.append(left_out(self._row))
         if self.trouble is not None:

@@ -49,17 +49,17 @@ class AmongNodes:
         self._reach = reach
         self._deliver = deliver
         self._hosts: Mapping[int, BrokerAddress] = {}
-        self._open: dict[int, _ToNode] = {}
+        self._open: dict[tuple[int, int], _ToNode] = {}  # by node and lane
 
     def know(self, nodes: Mapping[int, BrokerAddress]) -> None:
         self._hosts = nodes
 
     def send(
-        self, node: int, message: Message, *, timeout_ms: int, min_version: int = 0
+        self, node: int, message: Message, *, timeout_ms: int, min_version: int = 0, lane: int = 0
     ) -> Pending[Message | LinkFailure]:
         answer: Pending[Message | LinkFailure] = Pending()
         reached = self._reach(self._hosts[node].host) if node in self._hosts and not self.is_closed else None
-        connection = self._open.get(node)
+        connection = self._open.get((node, lane))
         if connection is not None and (
             connection.is_over or reached is None or connection.broker is not reached.broker
         ):
@@ -70,7 +70,7 @@ class AmongNodes:
             self._clock.call_soon(lambda: self._deliver(lambda: answer.complete(failure)))
             return answer
         if connection is None:
-            connection = self._open[node] = _ToNode(self._clock, node, reached, self._deliver, self._is_lost)
+            connection = self._open[node, lane] = _ToNode(self._clock, node, reached, self._deliver, self._is_lost)
         self.sent.append(message)
         connection.send(message, min_version, timeout_ms, answer)
         return answer

@@ -101,6 +101,7 @@ class MemoryGround:
 
     name: Final = "memory"
     states: Final = None
+    nodes: Final = None
     metrics: Final = __name__
     first_used: Final = ()
 

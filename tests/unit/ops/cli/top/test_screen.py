@@ -16,6 +16,7 @@ from shareq.ops.cli.top.data import (
     PartitionView,
     Sample,
     TopGroupRow,
+    TopNodeRow,
     TopRow,
     TopTopicRow,
     rates,
@@ -233,3 +234,15 @@ def test_there_are_no_rates_without_a_sample_before() -> None:
     assert row.topics[0].records_per_s is None
     fresh = rates(Sample(0.0, {}, {}, None), sample(1.0, 10, 100))
     assert fresh.groups[0].acknowledged_per_s is None
+
+
+def test_the_first_line_counts_nodes_and_those_that_do_not_answer() -> None:
+    well = TopNodeRow(1, "a:9092", 8, 2, 10, 3, 40, None)
+    silent = TopNodeRow(2, "b:9092", None, None, None, None, None, "it did not answer in time")
+    screen = Screen("over the wire")
+    screen.show(ROWS._replace(nodes=(well, silent)))
+    assert "2 nodes, 1 without an answer, 2 slots awaited" in plain(screen)[0]
+    screen.show(ROWS._replace(nodes=(well._replace(awaited=0),)))
+    assert "|  1 node  |" in plain(screen)[0]
+    screen.show(ROWS)
+    assert " node" not in plain(screen)[0]

@@ -1,0 +1,69 @@
+"""All nodes, as `shareq top` shows them by way of any of them, also while one stands still."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shareq.ops.records_api import RecordsApi
+from shareq.testing import Broker
+from tests.support.node_process import NodeProcess, command_line, number, shareq
+from tests.support.waiting import until
+
+TOKEN = "nodes-operator-0123456789"
+SLOTS = 8
+
+
+def url_of(node: NodeProcess) -> str:
+    """Return the address of a node's records API."""
+    (url,) = re.findall(r"records API at (http://[\d.:]+/api/v1)", node.line)
+    return str(url)
+
+
+def nodes_by(node: NodeProcess) -> dict[int, dict[str, Any]]:
+    """Return the rows of all nodes, by way of one of them."""
+    return {row["node_id"]: row for row in RecordsApi(url_of(node), TOKEN).nodes()}
+
+
+def nodes_in_top(node: NodeProcess, token: Path) -> dict[int, dict[str, Any]]:
+    """Return the rows of nodes that `shareq top` prints."""
+    command = ("top", "--once", "--every", "0.1", "--json", "--api", url_of(node), "--api-token-file", str(token))
+    return {row["node"]: row for row in json.loads(shareq(*command, "-b", node.bootstrap))["nodes"]}
+
+
+@pytest.mark.parametrize("placement", ["topic", "one"])
+def test_any_node_shows_all_of_them_also_one_that_stands_still(tmp_path: Path, placement: str) -> None:
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    with Broker() as cluster:
+        start = ["serve", "--cluster", cluster.bootstrap, "--listen", "127.0.0.1:0", "--set"]
+        start += [f"shareq.cluster.placement={placement}", "--set", f"shareq.cluster.slots={SLOTS}"]
+        start += ["--records-api", "127.0.0.1:0", "--records-api-token-file", str(token)]
+        with command_line(tmp_path, start) as first, command_line(tmp_path, start) as second:
+            for node in (first, second):
+                node.wait_until_ready()
+            both = {number(first), number(second)}
+
+            def all_served() -> bool:
+                rows = nodes_by(first)
+                return rows.keys() == both and sum(row["slots"] or 0 for row in rows.values()) == 2 * SLOTS
+
+            until(all_served, "both nodes, and all slots")
+            expected = {SLOTS} if placement == "topic" else {0, 2 * SLOTS}
+            for rows in (nodes_by(second), nodes_in_top(second, token)):
+                assert (set(rows), {row["slots"] for row in rows.values()}) == (both, expected)
+            second.process.send_signal(signal.SIGSTOP)
+            began = time.monotonic()
+            stopped = nodes_by(first)[number(second)]
+            took_s = time.monotonic() - began
+            second.process.send_signal(signal.SIGCONT)
+            assert (stopped["slots"], bool(stopped["problem"])) == (None, True)
+            assert took_s < 5.5, "it has two seconds; those who miss it wait for six"
+            until(lambda: nodes_by(first)[number(second)]["problem"] is None, "it answers again")
