@@ -67,7 +67,7 @@ T = TypeVar("T")
 
 GROUP_RESOURCE = 32
 GROUP_CONFIG = 8
-"""The source of a config that was set on its group."""
+"""The config source of a value that was set on a group."""
 VALUE = b"x" * 20
 READY_WITHIN_S = 30
 
@@ -237,7 +237,7 @@ async def read_state(connection: Connection, group: str, topic_id: bytes) -> Ans
 
 
 async def until_buried(connection: Connection, group: str, topic_id: bytes) -> None:
-    """Wait until no record is archiving, because each has its letter, or gets none. Raise TimeoutError."""
+    """Wait until no record is archiving: each dead record has its letter, or is given up. Raise TimeoutError."""
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline:
         known = await _persisted_epochs(connection, group, topic_id)

@@ -15,7 +15,7 @@ from shareq.protocol.primitives import Message, Structure, uuid_to_text
 from shareq.protocol.records.batch import batch_headers
 
 Key = tuple[int | None, str]
-"""The partition, None for the answer as a whole, and the path of the field."""
+"""The partition, or None for the answer as a whole, and the path of the field."""
 
 
 class NormalForm(NamedTuple):
@@ -114,7 +114,7 @@ IGNORED: Final[Mapping[str, str]] = {
     ),
     f"{_DESCRIBED}.leader_epoch": "Apache Kafka counts it on with each start; there are no elections here",
 }
-"""Not compared, and why."""
+"""The fields that are not compared, with reasons."""
 
 ELSEWHERE: Final = frozenset(
     (
@@ -130,7 +130,7 @@ ELSEWHERE: Final = frozenset(
         f"{_DESCRIBED}.lag",
     )
 )
-"""Compared as parts of a `PartitionAnswer`, and as the error of an answer."""
+"""The fields that are compared as parts of a `PartitionAnswer`, or as the error of an answer."""
 
 ORDER: Final = ", order of the rows"
 ORDER_REASON: Final = "Apache Kafka collects rows in hash tables"

@@ -42,11 +42,13 @@ from tests.differential.view import View
 
 PAUSE_MS = SHORT_LOCK_MS + 300
 COLD_WAIT_MS = 500
-"""The time that a fetch waits for share partitions that the broker has to load first."""
+"""The longest wait of a fetch from share partitions that the broker has to load first."""
 PLENTY = 100_000
-"""MaxRecords that is more than there is: which partition a smaller one goes to first is up to the broker."""
+"""A MaxRecords above the number of available records: with a smaller one, each broker chooses the partition that is
+served first.
+"""
 NEVER_ENOUGH = 8 << 20
-"""MinBytes of such a fetch: it looks only when its time is up, when all partitions are loaded."""
+"""The MinBytes of a fetch that waits for its full time, so that all partitions are loaded when it is answered."""
 LOCK_MS = "share.record.lock.duration.ms"
 QUEUE_NAME = "errors.deadletterqueue.topic.name"
 QUEUE_COPIES = "errors.deadletterqueue.copy.record.enable"
@@ -452,7 +454,7 @@ PLANS: Final[dict[str, tuple[str, ...]]] = {
         "read state",
     ),
 }
-"""Kinds that take several steps."""
+"""The kinds of actions that take several steps."""
 
 KINDS: Final[dict[str, float]] = {
     "fetch": 30,
@@ -476,7 +478,7 @@ KINDS: Final[dict[str, float]] = {
     "locks of all": 0.5,
     "offsets altered": 0.6,
 }
-"""Weights."""
+"""The weights of the kinds of steps."""
 
 DEAD_LETTER_KINDS: Final[dict[str, float]] = {
     "dead-letter queue": 2,
@@ -484,4 +486,4 @@ DEAD_LETTER_KINDS: Final[dict[str, float]] = {
     "released for the last time": 1.5,
     "locks that run out for the last time": 0.5,
 }
-"""Beside those in seeds with dead letters."""
+"""The weights of further kinds of steps in seeds with dead letters."""

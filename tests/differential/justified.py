@@ -42,10 +42,10 @@ LOG_START_AT_PRODUCE: Final = "ProduceResponse.responses.partition_responses.log
 FOLLOWS: Final = frozenset(
     ("row", *(f"ShareFetchResponse.responses.partitions.{each}" for each in ("acquired_records", "records")))
 )
-"""The fields that are as they are because of the records that were acquired: explained with them."""
+"""The fields that depend on the acquired records, so that their differences are explained together with those."""
 
 _FINISHED: Final = frozenset((2, 4))
-"""Acknowledged and archived."""
+"""The states acknowledged and archived."""
 
 LEAST_THROTTLED = 3
 """The lowest delivery count at which, with any delivery limit, fewer records may have been handed out."""

@@ -16,12 +16,14 @@ from tests.differential.player import Plays
 from tests.differential.steps import STEPS, Drop, Restart, Step
 
 SETTLE_S = 0.015
-"""Apache Kafka answers before all of its own writes are through."""
+"""The seconds to wait after an answer of Apache Kafka, which answers before all of its own writes are done."""
 SETTLE_AFTER_DROP_S = 0.05
 TRIES = 4
-"""The times a sequence is played until both brokers agree: a mismatch counts when Apache Kafka repeats itself."""
+"""The number of times that a sequence is played until both brokers agree. A mismatch counts only if Apache Kafka's
+answers repeat.
+"""
 BROKEN = Answer(-1000)
-"""The connection broke, or nothing came in time."""
+"""The errors of a connection that broke, or of an answer that did not come in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Attempt:
     found: tuple[Difference, ...]
     justified: Counter[str]
     aside: Counter[str] = field(default_factory=Counter)
-    """The number of times that a field that is not compared was there."""
+    """The number of occurrences of each field that is not compared."""
     aside_differed: Counter[str] = field(default_factory=Counter)
 
     def look_aside(self, ours: Answer, theirs: Answer) -> None:
@@ -80,7 +82,7 @@ class RestartGate:
 
 
 Make = Callable[[Literal["ours", "theirs"], str], Plays]
-"""A player of one sequence at one of the brokers, given a name that nothing else has."""
+"""A function that returns a player of one sequence at one of the brokers, given a unique name."""
 
 
 @dataclass(slots=True)

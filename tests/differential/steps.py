@@ -23,9 +23,9 @@ QUEUE = "dlq.differential"
 """The dead-letter queue of all groups that have one."""
 
 LONG_LOCK_MS = 600_000
-"""No lock runs out by itself: two brokers never agree on the millisecond."""
+"""A lock duration within which no lock expires: two brokers never agree on the millisecond."""
 SHORT_LOCK_MS = 1_500
-"""Taken on purpose, waited for on purpose."""
+"""A lock duration for sequences that let locks expire."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,15 +59,15 @@ class View:
     log_end: list[int] = field(default_factory=lambda: [0] * PARTITIONS)
     log_start: list[int] = field(default_factory=lambda: [0] * PARTITIONS)
     begun: set[int] = field(default_factory=set)
-    """Partitions of which something has been acquired since the group began."""
+    """The partitions of which records were acquired since the group began."""
     reread: set[int] = field(default_factory=set)
-    """Those whose state has been read again before anything of it was written."""
+    """The partitions whose state was loaded again before any of it was written."""
     reloaded: set[int] = field(default_factory=set)
-    """Those whose records in flight have been read back from the persisted state."""
+    """The partitions whose records in flight were loaded from the persisted state."""
     loaded: set[int] = field(default_factory=set)
-    """Partitions that some fetch has made the broker load."""
+    """The partitions that a fetch has made the broker load."""
     written: set[int] = field(default_factory=set)
-    """Partitions whose state has been written since the group began."""
+    """The partitions whose state was written since the group began."""
     joined: set[int] = field(default_factory=set)
     lock_ms: int = LONG_LOCK_MS
     has_queue: bool = False

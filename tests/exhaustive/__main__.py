@@ -47,7 +47,7 @@ DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "evidence" / "small-scope
 BEGIN: Final = "<!-- small scope: begin -->"
 END: Final = "<!-- small scope: end -->"
 AFTERWARDS: Final = 0.2
-"""The time that working off a world takes, in parts of the time of going on from it by every step."""
+"""The time for finishing the work of a world, as a fraction of the time for taking every next step from it."""
 
 
 def main(arguments: list[str]) -> int:

@@ -45,7 +45,9 @@ def dead_letters_forgotten_by_a_crash() -> AbstractContextManager[object]:
 
 @in_place_of(SharePartition, "acknowledge")
 def dead_letters_before_their_write(original: Function, self: SharePartition, *arguments: Any) -> Any:
-    """Plant a request for them at the rejection, although its write may fail and the record live on."""
+    """Plant that dead letters are requested at the rejection, although its write may fail and the record stays
+    alive.
+    """
     outcome = original(self, *arguments)
     change = self._writes[outcome.write_id][0] if outcome.write_id else None
     if change is None or not change.dead:

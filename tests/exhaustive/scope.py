@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from shareq.protocol.share import AcknowledgeType, AcquireMode
 
 LOCK_MS = 10
-"""The time that a lock lasts; half of it is the shortest time that passes."""
+"""The lock duration; half of it is the shortest time that a step lets pass."""
 
 
 class Span(NamedTuple):

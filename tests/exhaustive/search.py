@@ -14,7 +14,7 @@ from tests.exhaustive.steps import alphabet, is_possible
 from tests.exhaustive.world import World
 
 Life = bytes
-"""Steps from the beginning on, each by its place in the alphabet."""
+"""The steps from the beginning on, each by its index in the alphabet."""
 CHUNK = 64
 
 

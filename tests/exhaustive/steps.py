@@ -23,7 +23,7 @@ from tests.exhaustive.world import World
 
 ONE_RECORD = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 SEVERAL = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.RENEW)
-"""GAP is left out: it does what REJECT does."""
+"""The types of acknowledgements for several records. GAP is left out, because its effect is that of REJECT."""
 
 
 @cache

@@ -19,7 +19,7 @@ DEPTH = 4
 LESS_DEEP = dict.fromkeys(
     ("two batches of two", "four records", "dead letters", "order", "order, three keys", "order, three keys, delays"), 3
 )
-"""Scopes with the most states."""
+"""The scopes with the most states, which are searched less deep."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_a_search_that_goes_no_deeper_has_worked_off_what_it_reached() -> None:
 
 
 def test_one_step_more_is_taken_if_it_fits_with_what_comes_after_it() -> None:
-    """The last step brought ten times the states in 3 s: the next is to take 30 s, working off its worlds 60 s."""
+    """Expect ten times the last step's 3 s: 30 s for the next step, and 60 s for finishing the work of its worlds."""
     searched, ends = Searched(states=[1, 10, 100, 1_000]), [0.0, 0.1, 0.4, 3.4]
     assert not enough_time(searched, ends, limit_s=93.3)
     assert enough_time(searched, ends, limit_s=93.5)
@@ -66,7 +66,7 @@ def test_where_faults_are_planted_there_are_none_without(scope: Scope) -> None:
 
 
 def test_forms_keep_worlds_apart_that_have_another_future() -> None:
-    """Two worlds of one form have the same steps before them, and these lead to the same forms."""
+    """Compare worlds of one form: they allow the same steps, which lead to equal forms."""
     scope = SCOPES["all of it"]
     lives: dict[bytes, list[bytes]] = {}
     level = [b""]
@@ -87,6 +87,6 @@ def _possible(world: World) -> list[int]:
 
 
 def _futures(life: bytes) -> list[bytes]:
-    """The forms one step on, whichever member is called the first."""
+    """Return the forms after one further step, whichever member is called the first."""
     scope = SCOPES["all of it"]
     return sorted(digest(lived(scope, life + bytes((at,)))) for at in _possible(lived(scope, life)))

@@ -145,7 +145,9 @@ class World:
             self.check()
 
     def _fetch(self, step: Fetch) -> None:
-        """Fetch as the shell does: look for room, read from the next fetch offset, go to where the log begins."""
+        """Fetch as the shell does: check for room, read from the next fetch offset, skip to the log start if
+        necessary.
+        """
         core = self.core
         if not core.can_acquire():
             return
@@ -173,7 +175,7 @@ class World:
             self._check_all_came()
 
     def _check_all_came(self) -> None:
-        """A fetch of everything leaves nothing behind that is free, while no write is under way and no timer due."""
+        """Check that a fetch of everything leaves no free record, while no write is under way and no timer is due."""
         if self.writes or self.log_start or self.scope.window < self.scope.log_end:
             return
         deadline = self.core.next_deadline_ms()

@@ -23,8 +23,8 @@ ACQUIRE_MODES: Final = (0, 1)
 LARGE_BYTES: Final = 100_000  # of a request whose content may not fit into a record
 
 IsOdd = Callable[[str, bytes, int], bool]
-"""Return whether the state of a group's share partition (by topic id, partition) is not what its leader made it: there
-is none yet, or requests have written or removed it.
+"""A function that returns True if the state of a group's share partition (by topic id, partition) was not made by its
+leader: it does not exist yet, or requests have written or removed it.
 """
 
 

@@ -37,12 +37,12 @@ from tests.support.kafka.random_messages import KnownMessage
 from tests.support.metered_clock import MeteredClock
 
 Path = tuple[str, ...]
-"""The arrays from the top to the one that is long, by the names of their fields."""
+"""The names of the fields that lead from the top to the long array."""
 
 OFF, ALLOWS, DENIES = "off", "allows", "denies"
 MODES: Final = (OFF, ALLOWS, DENIES)
 HUGE: Final = "huge"
-"""A topic of `HUGE_PARTITIONS`; partitions beyond it do not exist."""
+"""The name of a topic with `HUGE_PARTITIONS`; higher partitions do not exist."""
 HUGE_PARTITIONS: Final = 10_000
 NUMBERS: Final = 4  # in arrays, that count as one element
 USER: Final = "User:alice"
@@ -78,7 +78,7 @@ class Held:
 
 
 def paths(api: ApiKey, version: int) -> list[Path]:
-    """The arrays of an RPC's requests."""
+    """Return the paths of all arrays in an RPC's requests."""
 
     def of(layout: StructLayout, before: Path) -> Iterator[Path]:
         for field in fields_of(layout):

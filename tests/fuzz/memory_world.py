@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 FRAMES: Final = 400
-"""Frames of one world. A new one follows, so that what failed is replayed soon."""
+"""The frames of one world. After them a new world begins, so that a failure can be replayed soon."""
 
 STALL_NS: Final = 100_000_000
 MOST_PEAK_BYTES: Final = 48 * 1024 * 1024
-"""A frame may take so much memory for a while, and fifty bytes for each of its own."""
+"""The memory that a frame may take for a while, in addition to fifty bytes for each of its own."""
 
 NEIGHBOUR_EVERY: Final = 25  # frames
 NEIGHBOUR_MS: Final = 10_000  # or after so long
@@ -56,7 +56,7 @@ STRANGER: Final = "nobody yet"
 BEFORE_LOGIN: Final = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.API_VERSIONS)
 
 Counts = Counter[tuple[str, bool, Outcome]]
-"""The number of frames by RPC, whether the frame was bent, and what came of it."""
+"""The number of frames by RPC, by whether the frame was mutated, and by outcome."""
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from shareq.protocol.primitives import Message, Structure
 from tests.fuzz.as_kafka import IsOdd, fails_as_in_kafka
 
 MOST_ANSWER_BYTES: Final = 100_000_000
-"""Bytes of an answer: what an answer in parts may have (`docs/bounded-work.md`)."""
+"""The most bytes of an answer: the limit of answers in parts (`docs/bounded-work.md`)."""
 
 _START: Final = struct.Struct(">hhi")
 

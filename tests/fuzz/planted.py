@@ -159,4 +159,4 @@ FAULTS: Final[dict[Fault, str]] = {
     state_changed_without_a_record: "at the end",
     strangers_starve_the_neighbour: "neighbour",
 }
-"""The words of the failure that a fault leads to."""
+"""The words of the failure that each fault leads to."""

@@ -114,7 +114,7 @@ class ProcessWorld:
     def _judge_stalls(self, samples: Sequence[Sample]) -> None:
         """Judge the stalls.
 
-        Those that cannot be judged, as the machine was too busy, are reported and are no defect.
+        Stalls that cannot be judged, because the machine was too busy, are reported and are no defect.
         """
         verdict = verdicts.stalls(samples, [])
         self.stalls = verdict.found if verdict.judged else f"not judged: {verdict.found}"
@@ -126,7 +126,7 @@ class ProcessWorld:
         return WireClient(node.address, client_id=None, timeout_s=PATIENCE_S)
 
     def _send(self, node: Node, client: WireClient, thread: Path) -> WireClient:
-        """One frame; the connection for the next one."""
+        """Send one frame; return the connection for the next one."""
         frame = self.frames.next(self._number, gentle=bool(self._number % 2))
         self.sent.append(frame)
         before = _cpu_ns(thread)

@@ -124,7 +124,7 @@ def _odd_records(rng: Random, _data: bytes) -> bytes:
 
 
 def _bomb(rng: Random, _data: bytes) -> bytes:
-    """Return a small batch that decompresses to much: one record, many, or none; or a nested stream."""
+    """Return a small batch with a huge decompressed size: one record, many, or none; or a nested stream."""
     codec = rng.choice((Compression.GZIP, Compression.LZ4, Compression.ZSTD, Compression.SNAPPY))
     size = rng.choice((100_000, 1_000_000, BOMB_BYTES))
     match rng.randrange(3):

@@ -23,7 +23,7 @@ from tests.fuzz.scenes import table as scenes
 from tests.support.kafka.random_messages import KnownMessage, known_messages
 
 Scene = dict[str, Any]
-"""Values by field name; Any: of the field's type. What can be called makes one from the randomness."""
+"""The values of a request by field name; Any: of the field's type. A callable makes its value from the randomness."""
 
 
 class ValidRequests:

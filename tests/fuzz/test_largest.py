@@ -20,7 +20,7 @@ MOST_CALLS: Final = 45_000
 
 
 HEAVY: Final = {ApiKey.PRODUCE: 300, ApiKey.WRITE_TXN_MARKERS: 900, ApiKey.CREATE_TOPICS: 1_000}
-"""Elements of requests that make a log, or a topic, for each."""
+"""The number of elements in requests that make a log or a topic for each."""
 
 IN_TURNS: Final = {
     ApiKey.FETCH: 500,
@@ -38,7 +38,7 @@ IN_TURNS: Final = {
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: 500,
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: 250,
 }
-"""Elements that are handled in one turn, at most."""
+"""The most elements that may be handled in one turn."""
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deepest() -> dict[ApiKey, tuple[int, largest.Path]]:
-    """Return by RPC with arrays the array in the most others, in the last version."""
+    """Return, for each RPC with arrays, the most deeply nested array of its last version."""
     found: dict[ApiKey, tuple[int, largest.Path]] = {}
     for api, version, path in largest.largest():
         if api not in found or (version == found[api][0] and len(path) > len(found[api][1])):
@@ -99,7 +99,7 @@ LONG: Final = (
 
 
 def longest_turn(mode: str, api: ApiKey, version: int, path: largest.Path, elements: int) -> CountingClock:
-    """Have a request answered, or its connection closed."""
+    """Send a request and wait for its answer or the end of its connection."""
     world = largest.world_of(mode)
     clock = world.clock
     assert isinstance(clock, CountingClock)

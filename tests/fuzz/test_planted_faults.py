@@ -19,7 +19,7 @@ KNOWN = {
     "slow_with_many": 8,
     "unexplained_server_error": 33,
 }
-"""The first world that notices, where that is not world 0."""
+"""The first world that notices each fault, if it is not world 0."""
 TRIED = 8
 TRACED_EVERY = 10  # worlds: those that end in 7 look at memory
 

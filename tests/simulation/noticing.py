@@ -84,7 +84,7 @@ KEPT: Final = 2  # seeds of each fault: a change of the broker that costs one le
 
 
 def first_to_notice(fault: Fault, seeds: Iterable[int], tried: Callable[[Outcome], object] = id) -> Outcome | None:
-    """The outcome of the first of the seeds that fails for the fault's reason, and passes without the fault.
+    """Return the outcome of the first seed that fails for the fault's reason, and passes without the fault.
 
     `tried` gets the outcome of each seed. The fixed seeds need no run without the fault: they have tests of their own.
     """
@@ -126,7 +126,7 @@ def is_about(fault: Fault, seed: int) -> bool:
 
 
 def first_of(fault: Fault) -> int:
-    """The first seed that can be about the fault's subject."""
+    """Return the first seed that can be about the fault's subject."""
     first = {**dict.fromkeys(DEATH_FAULTS, deaths.FIRST_SEED), **dict.fromkeys(REDRIVE_FAULTS, redrives.FIRST_SEED)}
     first |= {**dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED), **dict.fromkeys(DATE_FAULTS, dates.FIRST_SEED)}
     return {**first, **dict.fromkeys(BREAKER_FAULTS, breakers.FIRST_SEED)}.get(fault, 0)
@@ -143,8 +143,8 @@ def search(fault: Fault) -> Iterator[int]:
 
 
 def row_of(name: str) -> tuple[int, ...]:
-    """Return the seeds for a fault's row: its own if one of them notices the fault, otherwise as many new ones as are
-    kept.
+    """Return the seeds for a fault's row: the row's own if one of them notices the fault, otherwise as many new ones as
+    are kept.
     """
     fault = next(fault for fault in FAULTS if fault.__name__ == name)
     known = KNOWN.get(name, ())
@@ -154,7 +154,7 @@ def row_of(name: str) -> tuple[int, ...]:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code 1 where a row has to change."""
+    """Run the search; return exit code 1 if a row has to change."""
     names = [fault.__name__ for fault in FAULTS]
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.noticing", description=__doc__)
     parser.add_argument("faults", nargs="*", metavar="FAULT", help="names of planted faults (default: all of them)")

@@ -46,7 +46,7 @@ class PauseLedger:
         self.paused, self.sure, self.delivered = paused, True, delivered
 
     def on_seen(self, group: Group, paused: bool, delivered: dict[SharePartitionKey, int]) -> None:
-        """A broker that was started, or refused the change, has the group as paused or not."""
+        """Note whether the group is paused, according to a broker that was started or has refused the change."""
         self._look_at_breaker(group)
         if self.sure and paused != self.paused:
             raise InvariantBroken(f"{group.id}: shareq.paused is {paused}, answered was {self.paused}")
@@ -57,7 +57,7 @@ class PauseLedger:
         return self.asked if self.paused and self.sure else None
 
     def on_answer(self, group: Group, mark: int | None, answer: ShareFetchResponse) -> None:
-        """A fetch is answered that was sent with this `mark`."""
+        """Check the answer to a fetch that was sent with this `mark`."""
         if mark is None or mark != self.asked or not self.paused:
             return
         group.world.seen["fetches of paused groups"] += 1
@@ -97,7 +97,7 @@ class Pauses:
         self.on = is_about_pauses(seed)
 
     def act(self) -> None:
-        """Pause or resume a group, which may be so already."""
+        """Pause a group, or resume it; it may be in that state already."""
         rng = self._world.rng
         rng.choice(self._world.groups).pause(paused=rng.random() < 0.6)
 

@@ -29,7 +29,7 @@ from tests.support.statuses import new_statuses
 def death_persisted_as_archived(
     original: Function, self: SharePartition, write_id: int, batches: tuple[StateBatch, ...], *others: Any
 ) -> Any:
-    """A crash before the letter then forgets it."""
+    """Plant that a death is persisted before its letter: a crash between the two loses the letter."""
     rows = tuple(
         row._replace(delivery_state=RecordState.ARCHIVED.value) if row.delivery_state == 3 else row for row in batches
     )
@@ -88,7 +88,7 @@ def letters_count_before_they_are_durable(
 
 @in_place_of(DeadLetterQueues, "_failed")
 def kept_dead_are_given_up(_original: Function, self: DeadLetterQueues, lane: Any, made: Any, error: ErrorCode) -> None:
-    """A failed write costs the letters, as without `shareq.dlq.keep`."""
+    """Plant that a failed write loses the letters, as without `shareq.dlq.keep`."""
     for part in made.parts:
         self._give_up(lane, part.burial, part.upto, error.name)
     self._soon(lane)

@@ -51,7 +51,7 @@ def a_start_does_not_finish_deletions_of_offsets() -> AbstractContextManager[obj
 
 
 def offsets_of_transactions_lack_their_topics_ids() -> AbstractContextManager[object]:
-    """Once found: after a crash they count for the topic that has the name next."""
+    """Plant a fault that once existed: after a crash, offsets count for the next topic of the name."""
     original = GroupOffsets.commit_transactional
 
     def commit_transactional(
@@ -74,7 +74,7 @@ def offsets_are_committed_in_topics_that_went_meanwhile() -> AbstractContextMana
 
 
 def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:
-    """Plant that offsets are committed and fetched for any topic that has the name now."""
+    """Plant that offsets are committed and fetched for whatever topic has the name now."""
     original, names = GroupOffsetsService._topic, dict[bytes, str]()
 
     def topic(self: Any, name_or_id: str | bytes) -> TopicImage | None:
@@ -154,7 +154,7 @@ def what_is_deleted_can_be_read(
 
 
 def a_reader_whose_next_record_is_deleted_goes_on_waiting() -> AbstractContextManager[object]:
-    """Once found."""
+    """Plant a fault that once existed: waiting fetches are not woken when the log start moves."""
     return replaced((FetchWaits, "on_log_start", lambda _self, _log: None))
 
 

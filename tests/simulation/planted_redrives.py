@@ -23,7 +23,7 @@ async def a_start_finds_nothing_of_what_was_sent_back(_original: Function, *_: o
 
 
 def letters_go_back_before_that_is_announced() -> AbstractContextManager[object]:
-    """It is durable later that they will."""
+    """Plant that letters are sent back before the announcement of this is durable."""
     commit = BrokerRedriveWorld.commit
     begun: set[str] = set()
 
@@ -62,7 +62,7 @@ def a_start_looks_in_the_first_partition_only(start: Function, self: Redrive) ->
 
 
 def the_second_crash_forgets_the_first() -> AbstractContextManager[object]:
-    """Look only through the logs that were announced last."""
+    """Plant that a start searches only the logs that were announced last."""
     return replaced((job, "_together", lambda _earlier, now: now))
 
 
@@ -94,11 +94,11 @@ def a_cancel_is_answered_before_it_is_durable(cancel: Function, self: Redrive) -
 
 @in_place_of(RedriveService, "_begun")
 async def a_redrive_that_begins_cannot_be_cancelled(_original: Function, _self: RedriveService, _name: str) -> None:
-    """Found by seed 2000500: the answer was that it is, and it went on."""
+    """Plant a fault that seed 2000500 once found: the cancellation was confirmed, and the redrive continued."""
 
 
 def a_name_serves_twice() -> AbstractContextManager[object]:
-    """The second redrive of a name begins where the first has begun."""
+    """Plant that the second redrive of a name begins at the first offset of the first one."""
     return replaced((RedriveService, "_begin", _begin_again))
 
 

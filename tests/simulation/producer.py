@@ -34,7 +34,9 @@ class Batch:
 
 
 class Producer:
-    """`producer_id` -1: every batch is sent once. Otherwise one batch per partition at a time, until it is answered."""
+    """A producer. With `producer_id` -1 every batch is sent once. Otherwise a partition has one batch at a time, which
+    is repeated until it is answered.
+    """
 
     def __init__(self, world: World, producer_id: int) -> None:
         self.world = world
@@ -45,7 +47,7 @@ class Producer:
         self._given_up: set[int] = set()  # slots in which damage took what the broker knew of this producer
 
     def act(self) -> None:
-        """One batch to one partition, perhaps once more."""
+        """Send one batch to one partition, perhaps twice."""
         world = self.world
         if not world.fed:
             return
@@ -66,7 +68,7 @@ class Producer:
                 self._send(batch)
 
     def on_broker_lost(self) -> None:
-        """Answers that were on their way are lost."""
+        """Note that the answers under way are lost."""
         self.life += 1
         for batch in self.unanswered.values():
             batch.under_way = False

@@ -13,7 +13,9 @@ from tests.simulation.ledger import CONTROL, InvariantBroken
 
 
 def contents(log: PartitionLog, skip: Callable[[int, ErrorCode], int] | None = None) -> dict[int, bytes | None]:
-    """Offset to value of all that readers see. `skip` returns the offset at which to continue after a refused read."""
+    """Return all that readers see: the value at each offset. `skip` returns the offset at which to continue after a
+    refused read.
+    """
     found: dict[int, bytes | None] = {}
     offset = log.log_start_offset
     while offset < log.high_watermark:
@@ -34,7 +36,7 @@ def contents(log: PartitionLog, skip: Callable[[int, ErrorCode], int] | None = N
 
 
 def _read(log: PartitionLog, offset: int) -> ReadResult | ErrorCode:
-    """Read as the broker does, but wait for the disk, with the loop stopped."""
+    """Read as the broker does, but wait for the disk while the loop is stopped."""
     read = log.read(offset, 1 << 20, upto=log.high_watermark)
     if not isinstance(read, BeingRead):
         return read
@@ -45,7 +47,7 @@ def _read(log: PartitionLog, offset: int) -> ReadResult | ErrorCode:
 
 
 def records_of(log: PartitionLog) -> list[Record]:
-    """All records of a log without transactions, on a sound disk."""
+    """Return all records of a log without transactions, on a sound disk."""
     found: list[Record] = []
     offset = log.log_start_offset
     while offset < log.high_watermark:

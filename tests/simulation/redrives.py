@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 FIRST_SEED: Final = 2_000_000
-"""Seeds from here on have redrives; those below live on as before there were any."""
+"""The first seed with redrives; the events of lower seeds stay as they were before."""
 
 QUEUE: Final = "dlq.letters"
 BACK: Final = "back"
@@ -48,7 +48,7 @@ RUNNING: Final = "RUNNING"
 CANCELLED: Final = "CANCELLED"
 
 Letter = tuple[int, int]
-"""Partition and offset in the queue."""
+"""Partition and offset of a letter in the queue."""
 
 
 def is_about_redrives(seed: int) -> bool:
@@ -181,13 +181,13 @@ class Redrives:
         self._world.call("cancel_redrive", CancelRedriveRequest(name), 0, self._world.connect()).on_complete(answered)
 
     def _describe(self) -> None:
-        """Describe the redrives. One that is over stays so."""
+        """Describe the redrives. A redrive that has ended must stay so."""
         self._world.settle()
         for name in self.known:
             self._report(name)
 
     def _die_in_the_middle(self) -> None:
-        """A disk operation that a redrive does soon is the last one, or one fails."""
+        """Crash the broker, or fail its disk, at a disk operation of a redrive."""
         world, rng = self._world, self._rng
         if not any(known.error is ErrorCode.NONE and not known.ended for known in self.known.values()):
             self._start()
@@ -223,7 +223,7 @@ class Redrives:
         self.known[name].sent_then = self._sent(name)
 
     def _sent(self, name: str) -> dict[Letter, int]:
-        """Letters that a redrive has sent back, and how often."""
+        """Return the letters that a redrive has sent back, and how often."""
         counts: dict[Letter, int] = defaultdict(int)
         for letter, _ in self._sent_records(name):
             counts[letter] += 1
@@ -250,13 +250,13 @@ class Redrives:
     # -- the end
 
     def check(self) -> None:
-        """Everything is over: each letter went back once, and no other."""
+        """Check at the end that each letter that was meant was sent back once, and no other."""
         for name in self.known:
             self._check(name)
         self._check_once()
 
     def _check_once(self) -> None:
-        """No letter went back with two redrives that were not to send it again."""
+        """Check that no letter was sent back by two redrives without `again`."""
         senders: dict[tuple[str, Letter], str] = {}
         for name, known in self.known.items():
             for letter in () if known.request.again else self._sent(name):
@@ -331,7 +331,7 @@ class Redrives:
 
 
 def _beyond(sent: Iterable[Letter], row: DescribedRedrive) -> set[Letter]:
-    """Return the letters that went back and are behind where the redrive was when it ended."""
+    """Return the letters that were sent back although the redrive had ended before it reached them."""
     upto = {each.partition: each.next_offset for each in row.partitions}
     return {at for at in sent if at[1] >= upto.get(at[0], at[1] + 1)}
 

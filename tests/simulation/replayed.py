@@ -44,7 +44,9 @@ def replayed(
 
 
 def replayed_groups(world: World) -> list[ReplayedGroups]:
-    """Return the group coordinator's shards likewise, for audits of single kinds of groups: one log has all kinds."""
+    """Return the group coordinator's partitions as `replayed` does, for audits of one kind of group: a log has groups
+    of all kinds.
+    """
     broker = world.broker
     settings = group_coordinator_settings(broker.services.started_with)
 

@@ -39,7 +39,7 @@ class SeedIsOver(Exception):
 
 
 class Promise(Enum):
-    """The part of the answers that a seed's disk and settings keep."""
+    """The part of the confirmed data that survives with a seed's disk and settings."""
 
     ALL = 0
     WHAT_WAS_SYNCED = 1  # nobody asked for a sync before the answer, and power is lost
@@ -47,7 +47,7 @@ class Promise(Enum):
 
 
 def is_about_storage(seed: int) -> bool:
-    """One seed in ten. They have share groups, and no transactions."""
+    """Return True for one seed in ten. These seeds have share groups, and no transactions."""
     return seed % STORAGE_AMONG == STORAGE_SEED
 
 
@@ -59,7 +59,7 @@ def promise_of(seed: int) -> Promise:
 
 
 class Storage:
-    """The disk's damage to the data, and the records that it may have cost. `on`: in seeds about it."""
+    """The damage to the data on disk, and the records that it may have cost. `on`: the seed is about storage."""
 
     def __init__(self, world: World, seed: int) -> None:
         self._world = world
@@ -74,7 +74,7 @@ class Storage:
     # -- before a sync
 
     def burst(self) -> None:
-        """Producers write on while the disk is slow to sync; then the broker may die."""
+        """Let producers write while the disk is slow to sync; then the broker may die."""
         world, rng = self._world, self._world.rng
         world.fs.held_syncs = []
         world.note("syncs are slow")
@@ -96,15 +96,15 @@ class Storage:
     # -- damage
 
     def strike_at_rest(self, synced: dict[str, int]) -> None:
-        """Strike between two lives of the broker, now and then.
+        """Damage the data between two lives of the broker, now and then.
 
-        `synced`: so much of each file was on stable storage.
+        `synced`: the bytes of each file that were on stable storage.
         """
         if self.on and self._world.rng.random() < 0.4:
             self._strike(synced, ("flip", "flip", "zero", "eio", "cut", "gone"))
 
     def strike(self) -> None:
-        """Strike while the broker runs: bytes rot."""
+        """Damage the data while the broker runs."""
         self._strike(self.synced(), ("flip", "zero", "eio"))
 
     def synced(self) -> dict[str, int]:
@@ -207,12 +207,12 @@ class Storage:
     # -- judging
 
     def may_be_unreadable(self, slot: int) -> set[int]:
-        """The offsets of the slot that damage has hit."""
+        """Return the offsets of the slot that damage has hit."""
         return self._world.topics.records.hit.get(slot, set())
 
     def skip(self, slot: Slot, log: PartitionLog, offset: int, error: ErrorCode) -> int:
-        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit, or was not reported at
-        it: which offsets an unreadable batch had, only its header could show.
+        """Return the next offset to read after a read at `offset` was refused. Raises if damage has not hit that
+        offset, or was not reported there: the offsets of an unreadable batch are known only from its header.
         """
         hit = self.may_be_unreadable(slot.index)
         answered = self._world.topics.records.values.get(slot.index, {})
@@ -229,7 +229,7 @@ class Storage:
         return after
 
     def end_after_power_loss(self) -> None:
-        """Check the logs after a start: they have what was sent to them, up to their ends, and nothing else."""
+        """Check the logs after a start: up to their ends they have what was sent to them, and nothing else."""
         world = self._world
         world.fs.crash_at = None  # reading may write: an index that it had to make again
         world.topics.adopt()

@@ -45,7 +45,7 @@ class Topics:
         self._segment = str(max(world.rng.choice((300, 1_500, 1 << 20)), world.dates.least_segment()))
 
     def slot(self, topic_id: bytes, partition: int) -> Slot:
-        """A partition that exists or existed. KeyError for one that never did."""
+        """Return a partition that exists or existed. Raises KeyError for one that never did."""
         return self._by_partition[topic_id, partition]
 
     def is_live(self, index: int) -> bool:
@@ -57,7 +57,7 @@ class Topics:
         return [slot for slot in self.live if slot.topic == name]
 
     def at(self, name: str, partition: int) -> Slot | None:
-        """The partition that has this name now."""
+        """Return the partition that has this name now."""
         topic_id, _ = self._known.get(name, (b"", 0))
         slot = self._by_partition.get((topic_id, partition))
         return slot if slot is not None and self.is_live(slot.index) else None
@@ -87,7 +87,7 @@ class Topics:
             self._world.seen["topics deleted"] += 1
 
     def act(self) -> None:
-        """Create, grow or delete one."""
+        """Create, grow or delete a topic."""
         rng = self._world.rng
         name = rng.choice(NAMES)
         if name not in self._known:

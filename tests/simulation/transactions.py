@@ -53,11 +53,11 @@ class TransactionalProducer:
 
     @property
     def unfinished(self) -> list[int]:
-        """The slots in which a transaction is open."""
+        """Return the slots in which a transaction is open."""
         return [index for index in self._open if self._world.topics.is_live(index)]
 
     def on_broker_lost(self) -> None:
-        """Answers that were on their way are lost."""
+        """Note that the answers under way are lost."""
         self._life += 1
         self._under_way.clear()
 

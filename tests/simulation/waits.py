@@ -81,7 +81,7 @@ class Waits:
             self.failed[place] = (count, lock_ends_ms)
 
     def on_failed(self, place: Place, now_ms: int) -> None:
-        """Its delivery may have failed now."""
+        """Note that the record's delivery may have failed now."""
         known = self.failed.get(place)
         if known is not None:
             self.failed[place] = (known[0], min(known[1], now_ms))
@@ -101,7 +101,7 @@ class Waits:
         self.given.pop(place, None)
 
     def on_clock_set(self, step_ms: int) -> None:
-        """The broker starts with another wall clock: one that was set forward ends waits early."""
+        """Note that the broker has started with another wall clock: one that was set forward ends waits early."""
         if step_ms > 0:
             self.failed = {place: (count, at - step_ms) for place, (count, at) in self.failed.items()}
             self.given = {place: at - step_ms for place, at in self.given.items()}
@@ -178,7 +178,7 @@ def _check_nothing_is_there(
 def check_persisted(world: World, ranges: Sequence[RangeView], state: ShareState, index: int) -> None:
     """Check that waits in memory are persisted.
 
-    A record that is persisted as available after so many deliveries is persisted to wait as long.
+    A record that is persisted as available with a delivery count is persisted with its waiting time, too.
     """
     ahead = world.clock.wall_ms() - world.clock.now_ms()
     counts = {

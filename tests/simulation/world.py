@@ -170,7 +170,7 @@ class World:
         self.actions, self.weights = self._actions()
 
     def key_of(self, value: bytes) -> bytes | None:
-        """The key of a record that is produced with this value."""
+        """Return the key of a record that is produced with this value."""
         return key_of(value) if self.is_about_order else None
 
     def note(self, text: str) -> None:
@@ -199,7 +199,7 @@ class World:
         return broker
 
     def _set_clock(self) -> None:
-        """The wall clock may have been set while no broker ran."""
+        """Set the wall clock, perhaps, while no broker runs."""
         step = self._clock_steps.choice(STEPS_MS) if self.backoff.initial_ms or self.dates.on else 0
         if step:
             self.note(f"the wall clock is set by {step} ms")
@@ -210,7 +210,9 @@ class World:
                 group.ledger.waits.on_clock_set(step)
 
     def crash(self, why: str) -> None:
-        """Kill the process or the machine, and start a broker on what it leaves. The start may die, too."""
+        """Kill the process or the machine, and start a broker on the files that remain. The start may be killed,
+        too.
+        """
         self.seen[f"crashes, {self.model.name}"] += 1
         self.note(f"CRASH ({self.model.name}): {why}")
         self._everybody_loses_the_broker()
@@ -237,7 +239,7 @@ class World:
         self._started()
 
     def restart(self) -> None:
-        """A clean stop and start, perhaps with other settings."""
+        """Stop and start the broker cleanly, perhaps with other settings."""
         self.note("restart")
         self.settle()
         self.broker.stop_waiting()
@@ -299,7 +301,7 @@ class World:
         self.jobs.on_broker_lost()
 
     def on_slot_gone(self, slot: Slot) -> None:
-        """The slot's topic was deleted."""
+        """Note that the slot's topic was deleted."""
         self.topics.records.forget(slot.index)
         for group in self.groups:
             group.forget(slot.index)
@@ -357,7 +359,7 @@ class World:
         self.breakers.check()
 
     def _all_producers(self) -> list[Producer | TransactionalProducer]:
-        """Plain ones twice: they get to act more often."""
+        """Return all producers; plain ones twice, so that they act more often."""
         return [*self.producers, *self.producers, *self.transactional]
 
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
@@ -438,7 +440,7 @@ class World:
             self.clock.advance(1)
 
     def _truncate_log(self) -> None:
-        """DeleteRecords up to somewhere in the log."""
+        """Send DeleteRecords up to a random offset of a log."""
         if self.topics.live:
             log = self.log(self.rng.choice(self.topics.live))
             if log.high_watermark > log.log_start_offset:
@@ -458,15 +460,15 @@ class World:
 
     @property
     def fed(self) -> list[Slot]:
-        """The slots that producers write to: where jobs copy to they alone do."""
+        """The slots that producers write to: all except those that jobs copy to."""
         return self.topics.of(TOPIC) if self.is_about_jobs else self.topics.live
 
     def log(self, slot: Slot) -> PartitionLog:
-        """The log of a slot that is live."""
+        """Return the log of a slot that exists."""
         return self.folder.logs.get(slot.topic, slot.partition)
 
     def cores(self, group: Group) -> dict[int, SharePartition]:
-        """The group's share partitions in memory, by slot."""
+        """Return the group's share partitions in memory, by slot."""
         leaders = self.broker.services.share.partitions
         found = {slot.index: leaders.get(self.key(group, slot)) for slot in self.topics.live}
         return {index: leader.core for index, leader in found.items() if leader is not None}
@@ -513,7 +515,9 @@ class World:
         return state.start_offset, state.delivery_complete_count, batches
 
     def knows_what_is_durable(self) -> bool:
-        """Not after a failed sync: a failed write of a coordinator may turn out to be durable at the next start."""
+        """Return False after a failed sync: a coordinator's failed write may turn out to be durable at the next
+        start.
+        """
         coordinators = (
             (SHARE_GROUP_STATE, self.broker.services.share_states.partitions.count),
             (CONSUMER_OFFSETS, self.broker.services.groups.coordinator.partitions.count),

@@ -11,7 +11,7 @@ from tests.fuzz.facts import Facts, Member, Producer, Topic
 
 Scene = dict[str, Any]  # Any: values of fields, of every type
 Make = Callable[[Facts, int], Scene]
-"""Return a scene from what is known and the version."""
+"""A function that returns a scene for a version, from the known facts."""
 
 TOPIC_NAME_FIELDS: Final = ("Topic", "TopicName", "Name")
 PARTITION_FIELDS: Final = ("Index", "Partition", "PartitionIndex")
