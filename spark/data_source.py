@@ -1,4 +1,4 @@
-"""`spark.readStream.format("kafka-share")`: what Spark finds, pickles and asks for schema and reader."""
+"""The format `kafka-share`: what Spark finds, pickles and asks for schema, reader and writer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NoReturn
 from pyspark.sql.datasource import DataSource
 
 from shareq.spark import columns
-from shareq.spark.options import SourceOptions
+from shareq.spark.options import OptionsError, SourceOptions
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from shareq.spark.reader import ShareGroupStreamReader
+    from shareq.spark.sink.options import SinkOptions
+    from shareq.spark.sink.writer import BatchWriter, StreamWriter
 
 FORMAT = "kafka-share"
 
@@ -52,3 +54,28 @@ class KafkaShareSource(DataSource):
             "job succeeded, so it could only acknowledge too early or never. Use spark.readStream with "
             ".trigger(availableNow=True), which reads what is there now and ends"
         )
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        """Return the writer of a DataFrame. Raises OptionsError; SchemaError for columns that make no records."""
+        from shareq.spark.sink.writer import BatchWriter
+
+        if overwrite:
+            raise OptionsError("kafka-share: save mode overwrite is not allowed for Kafka. Use .mode('append')")
+        return BatchWriter(self._sink_options(schema, streaming=False))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
+        """Return the writer of a streaming query, whatever its output mode: rows are records. Raises as `writer`."""
+        from shareq.spark.sink.writer import StreamWriter
+
+        return StreamWriter(self._sink_options(schema, streaming=True))
+
+    def _sink_options(self, schema: StructType, *, streaming: bool) -> SinkOptions:
+        from shareq.spark.sink import columns as taken
+        from shareq.spark.sink.options import SinkOptions
+        from shareq.spark.versions import check_pyspark
+
+        check_pyspark()
+        options = SinkOptions.parse(self.options, streaming=streaming)
+        given = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+        taken.check(given, topic=options.topic)
+        return options

@@ -1,30 +1,24 @@
-"""The options of the source: their names, their values, and why some of Spark's Kafka source are missing.
-
-Spark hands them over in lower case; errors show them as they are documented. All problems are reported at once.
-"""
+"""The options of the source: their names, their values, and why some of Spark's Kafka source are missing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Final, Literal, Self, TypeVar
+from typing import Final, Literal, Self
 
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ConfigError
 from shareq.client.properties import boolean, listed
 from shareq.spark import columns
+from shareq.spark.option_reader import INT_MAX, LONG_MAX, OptionReader, OptionsError, whole
 
-T = TypeVar("T")
+__all__ = ["OptionsError", "SourceOptions"]
 
 Ack = Literal["commit", "log"]
 
-_INT_MAX: Final = 2**31 - 1
-_LONG_MAX: Final = 2**63 - 1
-_PREFIX: Final = "kafka."
-
 KNOWN: Final = (
     "subscribe",
+    "subscribePattern",
     "ack",
     "maxRecordsPerTrigger",
     "maxOffsetsPerTrigger",
@@ -50,7 +44,6 @@ _NUMBER_OF_FETCHES: Final = "what fails is tried again for kafka.default.api.tim
 
 REFUSED: Final[dict[str, str]] = {
     "assign": "share groups take topics, not partitions; use subscribe with topic names",
-    "subscribePattern": "share groups take topics by name, not by pattern; use subscribe with a list of names",
     "startingOffsets": _WHERE_IT_STARTS,
     "startingOffsetsByTimestamp": _WHERE_IT_STARTS,
     "startingOffsetsByTimestampStrategy": _WHERE_IT_STARTS,
@@ -81,17 +74,15 @@ REFUSED: Final[dict[str, str]] = {
 """Options that are known and not offered, with the reason and the way out."""
 
 
-class OptionsError(ValueError):
-    """Options that make no source. The message is one line with every problem: option, value, allowed values."""
-
-
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
     """The user's options. A plain value: it can be pickled, and its repr holds no secret."""
 
     client: ClientConfig
     group_id: str
-    topics: tuple[str, ...]
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    """A regular expression for whole names of topics, in the place of `topics`."""
     ack: Ack = "commit"
     max_records_per_trigger: int | None = None
     min_partitions: int | None = None
@@ -110,13 +101,19 @@ class SourceOptions:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
         """Read the options as Spark gives them, in any case. Raises OptionsError."""
-        reader = _Reader(options)
-        client, group_id = reader.client()
+        reader = OptionReader(options, KNOWN, REFUSED)
+        group_id = reader.take("kafka.group.id", _group)
+        if group_id is None and "kafka.group.id" not in reader.failed:
+            reader.problem("kafka.group.id must be given: the share group that this query is a member of")
+        client = reader.client()
         topics = reader.take("subscribe", _topics)
-        if topics is None and "subscribe" not in reader.failed:
-            reader.problem("subscribe must be given: the topics to read, with commas in between")
-        most = reader.take("maxRecordsPerTrigger", _whole(1, _LONG_MAX))
-        alias = reader.take("maxOffsetsPerTrigger", _whole(1, _LONG_MAX))
+        pattern = reader.take("subscribePattern", _pattern)
+        if topics is not None and pattern is not None:
+            reader.problem("subscribe and subscribePattern are given: one of them says which topics are read")
+        elif topics is None and pattern is None and not reader.failed & {"subscribe", "subscribePattern"}:
+            reader.problem("subscribe must be given: the topics to read, with commas in between; or subscribePattern")
+        most = reader.take("maxRecordsPerTrigger", whole(1, LONG_MAX))
+        alias = reader.take("maxOffsetsPerTrigger", whole(1, LONG_MAX))
         if most is not None and alias is not None and most != alias:
             reader.problem(
                 f"maxRecordsPerTrigger={most} and maxOffsetsPerTrigger={alias} are two names of one option: give one"
@@ -124,85 +121,20 @@ class SourceOptions:
         values = {
             "ack": reader.take("ack", _ack),
             "max_records_per_trigger": alias if most is None else most,
-            "min_partitions": reader.take("minPartitions", _whole(1, _INT_MAX)),
-            "max_records_per_partition": reader.take("maxRecordsPerPartition", _whole(1, _LONG_MAX)),
+            "min_partitions": reader.take("minPartitions", whole(1, INT_MAX)),
+            "max_records_per_partition": reader.take("maxRecordsPerPartition", whole(1, LONG_MAX)),
             "include_headers": reader.take("includeHeaders", boolean),
             "include_delivery_count": reader.take("includeDeliveryCount", boolean),
             "fail_on_data_loss": reader.take("failOnDataLoss", boolean),
-            "max_renew_ms": reader.take("maxRenewMs", _whole(0, _LONG_MAX)),
+            "max_renew_ms": reader.take("maxRenewMs", whole(0, LONG_MAX)),
             # 1 would reject every record at its first delivery
-            "max_delivery_count": reader.take("maxDeliveryCount", _whole(2, 32_767)),
+            "max_delivery_count": reader.take("maxDeliveryCount", whole(2, 32_767)),
         }
         reader.finish()
         assert client is not None
         assert group_id is not None
-        assert topics is not None
         given = {name: value for name, value in values.items() if value is not None}
-        return cls(client, group_id, topics, **given)  # type: ignore[arg-type]  # each was read by a function of its type
-
-
-class _Reader:
-    """A reader of options, one by one, that collects the errors."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self._left = {name.lower(): str(value) for name, value in options.items()}
-        self._problems: list[str] = []
-        self.failed: set[str] = set()
-        for name, why in REFUSED.items():
-            if self._left.pop(name.lower(), None) is not None:
-                self.problem(f"{name} is not an option here: {why}")
-
-    def problem(self, text: str) -> None:
-        self._problems.append(text)
-
-    def take(self, name: str, parse: Callable[[str], T]) -> T | None:
-        text = self._left.pop(name.lower(), None)
-        if text is None:
-            return None
-        try:
-            return parse(text.strip())
-        except ValueError as error:
-            self.failed.add(name)
-            self.problem(f"{name}={text!r}: {error}")
-            return None
-
-    def client(self) -> tuple[ClientConfig | None, str | None]:
-        """Read the options that begin with kafka.: the connection, and the share group."""
-        group_id = self.take(f"{_PREFIX}group.id", _group)
-        if group_id is None and f"{_PREFIX}group.id" not in self.failed:
-            self.problem("kafka.group.id must be given: the share group that this query is a member of")
-        given = {name: value for name, value in self._left.items() if name.startswith(_PREFIX)}
-        for name in given:
-            del self._left[name]
-        try:
-            return ClientConfig.from_properties(
-                {name.removeprefix(_PREFIX): value for name, value in given.items()}, prefix=_PREFIX
-            ), group_id
-        except ConfigError as error:
-            self.problem(str(error))
-            return None, group_id
-
-    def finish(self) -> None:
-        """Raise OptionsError for all that was found. Values of unknown options are not shown: they may be secrets."""
-        for name in sorted(self._left):
-            self.problem(f"{name} is not an option of kafka-share; {_nearest(name)}")
-        if self._problems:
-            count = len(self._problems)
-            raise OptionsError(
-                f"kafka-share: {self._problems[0]}"
-                if count == 1
-                else f"kafka-share: {count} problems: {'; '.join(self._problems)}"
-            )
-
-
-def _nearest(name: str) -> str:
-    spelled = {known.lower(): known for known in KNOWN}
-    close = get_close_matches(name, spelled, 1, 0.75)
-    if close:
-        return f"did you mean {spelled[close[0]]}?"
-    if "." in name:  # a property of the client, without what stands before all of them
-        return f"did you mean {_PREFIX}{name}?"
-    return f"there are kafka.* and {', '.join(KNOWN)}"
+        return cls(client, group_id, topics or (), pattern, **given)  # type: ignore[arg-type]  # each was read by a function of its type
 
 
 def _topics(text: str) -> tuple[str, ...]:
@@ -210,6 +142,16 @@ def _topics(text: str) -> tuple[str, ...]:
     if not topics:
         raise ValueError("must name a topic, several with commas in between")
     return topics
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"must be a regular expression: {error}") from None
+    if not text:
+        raise ValueError("must be a regular expression for names of topics")
+    return text
 
 
 def _group(text: str) -> str:
@@ -222,17 +164,3 @@ def _ack(text: str) -> str:
     if text.lower() not in ("commit", "log"):
         raise ValueError("must be commit or log")
     return text.lower()
-
-
-def _whole(lowest: int, highest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
-        if not lowest <= value <= highest:
-            bounds = f"of at least {lowest}" if highest > 32_767 else f"from {lowest} to {highest}"
-            raise ValueError(f"must be a whole number {bounds}")
-        return value
-
-    return parse

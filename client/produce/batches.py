@@ -94,7 +94,15 @@ class Lane:
         last.add(record, size, outcome)
         return full and len(self.batches) > 1
 
-    def encode(self, batch: Batch, producer: tuple[int, int], compression: Compression, now_ms: int) -> bytes:
+    def encode(
+        self,
+        batch: Batch,
+        producer: tuple[int, int],
+        compression: Compression,
+        now_ms: int,
+        *,
+        transactional: bool = False,
+    ) -> bytes:
         """Return the bytes of the first batch, the same at each retry. `producer`: id and epoch, (-1, -1) without
         idempotence.
         """
@@ -111,6 +119,7 @@ class Lane:
                     producer_epoch=producer[1],
                     base_sequence=batch.sequence,
                     compression=compression,
+                    transactional=transactional,
                 )
             )
             if producer[0] >= 0:

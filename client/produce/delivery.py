@@ -6,7 +6,7 @@ A lane's first batch is sent until it is written down, refused for good, split i
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.client.core.connection import Exchange
 from shareq.client.core.network import GENERAL, NetworkCore
@@ -32,8 +32,23 @@ _BATCHES: Final = 3
 _WRITTEN: Final = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 
 
+_ADDED_BEFORE: Final = 11
+"""The last version of Produce in which a transaction knows its partitions from AddPartitionsToTxn alone."""
+
+
+class TransactionId(NamedTuple):
+    """A transactional id, and the producer that has it now, until another takes the id."""
+
+    name: str
+    producer_id: int
+    producer_epoch: int
+
+
 class Delivery:
-    """Delivers batches of lanes over a network. `counts` gets `requests` (batches sent, also again) and `retries`."""
+    """Delivers batches of lanes over a network. `counts` gets `requests` (batches sent, also again) and `retries`.
+
+    With `transaction` every batch is a part of that open transaction, which has its partition already.
+    """
 
     def __init__(
         self,
@@ -44,14 +59,16 @@ class Delivery:
         acks: int = ALL,
         idempotent: bool = True,
         purpose: str = GENERAL,
+        transaction: TransactionId | None = None,
     ) -> None:
         self._network = network
         self._counts = counts
+        self._transaction = transaction
         self._compression = compression
         self._acks = acks
         self._idempotent = idempotent
         self._purpose = purpose
-        self._producer = NOBODY
+        self._producer = NOBODY if transaction is None else transaction[1:]
         self._producer_lock = network.driver.lock()
 
     async def send(self, lane: Lane, deadline: float) -> Exchange | ClientError:
@@ -59,7 +76,9 @@ class Delivery:
         batch, where = lane.batches[0], f"partition {lane.topic}-{lane.partition}"
         try:
             producer = await self._producer_id() if self._idempotent else NOBODY
-            data = lane.encode(batch, producer, self._compression, batch.records[0].timestamp_ms or 0)
+            now_ms, transaction = batch.records[0].timestamp_ms or 0, self._transaction
+            transactional = transaction is not None
+            data = lane.encode(batch, producer, self._compression, now_ms, transactional=transactional)
             ids = await self._network.topic_ids([lane.topic])
             if lane.topic not in ids:
                 return BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {lane.topic}")
@@ -70,10 +89,15 @@ class Delivery:
             timeout_ms = max(1, min(self._network.config.request_timeout_ms, left_ms))
             rows = [PartitionProduceData(lane.partition, data)]
             topic = TopicProduceData(lane.topic, ids[lane.topic], rows)
-            request = ProduceRequest(None, self._acks, timeout_ms, [topic])
+            request = ProduceRequest(transaction.name if transaction else None, self._acks, timeout_ms, [topic])
             self._counts["requests"] += 1
             return await self._network.submit(
-                leader, request, purpose=self._purpose, timeout_ms=timeout_ms, min_version=_BATCHES
+                leader,
+                request,
+                purpose=self._purpose,
+                timeout_ms=timeout_ms,
+                min_version=_BATCHES,
+                max_version=_ADDED_BEFORE if transaction else None,
             )
         except ClientError as error:
             return error
@@ -130,7 +154,7 @@ class Delivery:
     def _end(self, lane: Lane, batch: Batch, error: ClientError) -> None:
         """Fail a batch. Whether it is in the log may not be known: its sequences must not be used again."""
         lane.batches.popleft()
-        if batch.producer[0] >= 0 and batch.producer == self._producer:
+        if self._transaction is None and batch.producer[0] >= 0 and batch.producer == self._producer:
             self._producer = NOBODY
         batch.failed(error)
 

@@ -130,6 +130,12 @@ class ShareRangeConsumer:
             if acquired is None:
                 self._closing.wait(min(self._backoff_ms, left_ms) / 1000)
 
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Take other topics, at least one, from the next heartbeat on, which `poll` sends at once."""
+        with self._lock:
+            self._check_open()
+            self._member.subscribe(topics)
+
     def acknowledge(self, ranges: Sequence[AckRange], kind: AcknowledgeType) -> list[tuple[AckRange, ErrorCode]]:
         """Acknowledge ranges that this member holds; what became of each, in no particular order.
 

@@ -32,6 +32,8 @@ FILL_MS: Final = 1_000
 """The time for which it continues to fill a micro-batch while there are more records."""
 LOOK_MS: Final = 1_000
 """The least time between two looks at start offsets and lag."""
+TOPICS_MS: Final = 10_000
+"""The most time between two looks for topics of a pattern."""
 _NO_LIMIT: Final = 2**31 - 1
 _BACK: Final = "they are delivered again, to other members or here, where they are recognised"
 
@@ -53,7 +55,9 @@ class Driver:
             counters=self._progress.counters,
         )
         self._consumer = ShareRangeConsumer(options.client, options.group_id, options.topics)
-        self._view = GroupView(options.client, options.group_id, options.topics)
+        self._view = GroupView(options.client, options.group_id, options.topics, options.pattern)
+        self._topics = list(options.topics)
+        self._topics_due_ms = 0.0  # when topics are looked for again by a pattern
         self._lock = threading.Lock()  # of the books; also held over acknowledgements, which change them
         self._available_now: AvailableNow | None = None
         self._lost = False  # whether locks were, since AvailableNow was notified
@@ -66,6 +70,7 @@ class Driver:
 
     def prepare_available_now(self) -> None:
         """Note the ends of the logs: the run ends there. Raises ClientError, also for a topic that does not exist."""
+        self._find_topics()
         ends = self._view.log_ends()
         self._view.look()
         starts = {(topic_id, partition): start for (_, topic_id, partition), start in self._view.below.items()}
@@ -128,6 +133,10 @@ class Driver:
 
     def _fill(self, most: int | None) -> None:
         """Poll until there are new records, or the wait is over; then continue while there are more."""
+        if not self._topics:  # a pattern that no topic has yet: there is nothing to be a member for
+            if self._available_now is None:
+                self._closed.wait(POLL_MS / 1000)
+            return
         began_ms = now_ms()
         filled_ms: float | None = None
         wait_ms = POLL_MS
@@ -171,7 +180,7 @@ class Driver:
         patience_ms = self._options.client.default_api_timeout_ms
         if not self._consumer.has_assignment and waited_ms >= patience_ms:
             raise ClientError(
-                f"share group {self._options.group_id} assigned no partitions of {', '.join(self._options.topics)} "
+                f"share group {self._options.group_id} assigned no partitions of {', '.join(self._topics)} "
                 f"within {patience_ms} ms (kafka.default.api.timeout.ms)"
             )
         if absent_ms >= patience_ms:
@@ -242,8 +251,8 @@ class Driver:
     def _start_once(self) -> None:
         if self._started:
             return
-        self._view.check_topics()
-        for work, pause_s in ((self._keep_alive, self._tick), (self._view.look, lambda: LOOK_MS / 1000)):
+        self._find_topics()
+        for work, pause_s in ((self._keep_alive, self._tick), (self._look, lambda: LOOK_MS / 1000)):
             threading.Thread(target=self._repeat, args=(work, pause_s), name="kafka-share", daemon=True).start()
         self._started = True
 
@@ -260,9 +269,24 @@ class Driver:
                 self._broken_off = error
                 raise
 
+    def _find_topics(self) -> None:
+        """Subscribe to the topics that the pattern has now; keep the last ones where it has none."""
+        found = self._view.find_topics()
+        self._topics_due_ms = now_ms() + min(TOPICS_MS, self._options.client.metadata_max_age_ms)
+        if found and found != self._topics:
+            logger.info("%s: topics of %s: %s", self._options.group_id, self._options.pattern, ", ".join(found))
+            self._consumer.subscribe(found)
+            self._topics = found
+
+    def _look(self) -> None:
+        if self._options.pattern is not None and self._available_now is None and now_ms() >= self._topics_due_ms:
+            self._find_topics()
+        self._view.look()
+
     def _keep_alive(self) -> None:
         self._renew()
-        self._consumer.heartbeat_if_due()
+        if self._topics:
+            self._consumer.heartbeat_if_due()
 
     def _tick(self) -> float:
         """Return the seconds to the next tick: a tenth of the lock time at most, so that renewals precede the lock's

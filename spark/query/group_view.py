@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -23,11 +24,14 @@ _NOT_YET: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOP
 class GroupView:
     """A view of the group through connections of its own, opened by the first call. Any thread may call."""
 
-    def __init__(self, client: ClientConfig, group_id: str, topics: Collection[str]) -> None:
+    def __init__(
+        self, client: ClientConfig, group_id: str, topics: Collection[str], pattern: str | None = None
+    ) -> None:
         self._network = Network(client)
         self._admin = Admin(self._network)
         self._group_id = group_id
         self._topics = topics
+        self._pattern = None if pattern is None else re.compile(pattern)
         self._lock = threading.Lock()
         self.lag: int | None = None
         """Records that the group has not finished, as of the last `look`; None while that is not known."""
@@ -36,10 +40,18 @@ class GroupView:
         self.idle: Collection[TopicIdPartition] = ()
         """Partitions without anything left to do, as of the last `look`."""
 
-    def check_topics(self) -> None:
-        """Raise ClientError naming the topics that do not exist."""
+    def find_topics(self) -> list[str]:
+        """Return the topics: those that there are by the pattern, never internal ones, or those that were named.
+
+        Raises ClientError naming the topics that do not exist.
+        """
         with self._lock:
-            self._partitions()
+            if self._pattern is None:
+                self._partitions()
+            else:
+                found = (topic.name for topic in self._admin.topics.all() if not topic.internal)
+                self._topics = sorted(name for name in found if self._pattern.fullmatch(name))
+            return list(self._topics)
 
     def log_ends(self) -> dict[TopicIdPartition, int]:
         """Return the offset after the last record of every partition. Raises the errors of `check_topics`."""

@@ -54,7 +54,7 @@ def test_records_that_are_gone_fail_the_query_or_are_left_out(stream: ShareStrea
     [
         ({"startingOffsets": "earliest"}, "startingOffsets is not an option here: .*share.auto.offset.reset"),
         ({"ack": "never"}, "ack='never': must be commit or log"),
-        ({"subscribePattern": "a.*", "assign": "{}"}, "2 problems: assign is not .*; subscribePattern is not"),
+        ({"subscribePattern": "a.*", "assign": "{}"}, "2 problems: assign is not .*; subscribe and subscribePattern"),
         ({"maxRecordPerTrigger": "5"}, "did you mean maxRecordsPerTrigger?"),
     ],
 )

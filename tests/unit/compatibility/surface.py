@@ -25,6 +25,7 @@ from shareq.ops.cli import COMMANDS, command_of
 from shareq.ops.cli.meta import leaves, schema
 from shareq.ops.cli.shared import exits
 from shareq.spark.options import KNOWN
+from shareq.spark.sink.options import KNOWN as SINK
 
 RECORD: Final = Path(__file__).with_name("promised.json")
 SCHEMA: Final = Path(__file__).parents[3] / "docs" / "records-api.schema.json"
@@ -84,7 +85,7 @@ def surface() -> dict[str, Names]:
         "python": dict(_python()),
         "records api": dict(_records_api()),
         "requests": {key.name: [row.served.first, row.served.last] for key, row in HANDLERS.items()},
-        "spark": dict.fromkeys(KNOWN),
+        "spark": dict.fromkeys((*KNOWN, *SINK)),
     }
 
 

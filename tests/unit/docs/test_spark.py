@@ -11,6 +11,9 @@ import pytest
 from shareq.spark.columns import KINDS
 from shareq.spark.options import KNOWN
 from shareq.spark.query.progress import Counters
+from shareq.spark.sink.columns import TAKEN
+from shareq.spark.sink.options import KNOWN as SINK
+from shareq.spark.sink.task import NAMES
 from tests.unit.docs.test_promises import names_in
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -114,6 +117,15 @@ def test_all_options_are_in_the_table() -> None:
     reported = {name for row in table("Options") for name in re.findall(r"`(\w+)`", row[0])}
     assert reported | {"maxOffsetsPerTrigger"} == set(KNOWN)
     assert "`maxOffsetsPerTrigger`" in TEXT
+
+
+def test_all_options_of_the_sink_are_in_its_table_and_all_columns_on_the_page() -> None:
+    reported = {name for row in table("Writing") for name in re.findall(r"`(\w+)`", row[0])}
+    assert set(SINK) - {"checkpointLocation"} <= reported
+    chapter = TEXT.split("\n## Writing\n")[1].split("\n## ")[0]
+    for name in TAKEN:
+        assert f"`{name}`" in chapter, name
+    assert NAMES in chapter
 
 
 def test_columns_and_counters_are_reported() -> None:

@@ -77,6 +77,13 @@ def test_numbers_at_their_bounds(name: str, field: str, least: int, most: int, b
         assert f"must be a whole number {bounds}" in problem(**{name: wrong})
 
 
+def test_a_pattern_in_the_place_of_topics() -> None:
+    given = {name: value for name, value in NEEDED.items() if name != "subscribe"}
+    options = SourceOptions.parse(given | {"subscribepattern": "flights-.*"})
+    assert (options.topics, options.pattern) == ((), "flights-.*")
+    assert parse().pattern is None
+
+
 def test_sparks_own_name_of_the_limit() -> None:
     assert parse(maxOffsetsPerTrigger=10).max_records_per_trigger == 10
     assert parse(maxOffsetsPerTrigger=10, maxRecordsPerTrigger=10).max_records_per_trigger == 10
@@ -95,11 +102,16 @@ def test_sparks_own_name_of_the_limit() -> None:
         ({"maxRenewMs": -1}, "maxRenewMs='-1': must be a whole number of at least 0"),
         ({"maxDeliveryCount": 1}, "maxDeliveryCount='1': must be a whole number from 2 to 32767"),
         ({"subscribe": " , "}, "subscribe=' , ': must name a topic"),
+        ({"subscribePattern": "a.*"}, "subscribe and subscribePattern are given: one of them says which"),
+        ({"subscribePattern": "a["}, "subscribePattern='a[': must be a regular expression: unterminated"),
         ({"kafka__group__id": ""}, "kafka.group.id='': must not be empty"),
         ({"kafka__bootstrap__servers": "nowhere"}, "kafka.bootstrap.servers: 'nowhere'"),
         ({"maxRecordPerTrigger": 5}, "did you mean maxRecordsPerTrigger?"),
         ({"group.id": "sorting"}, "did you mean kafka.group.id?"),
-        ({"colour": "red"}, "colour is not an option of kafka-share; there are kafka.* and subscribe, ack,"),
+        (
+            {"colour": "red"},
+            "colour is not an option of kafka-share; there are kafka.* and subscribe, subscribePattern,",
+        ),
         ({"kafka__request__timeout": "1"}, "did you mean kafka.request.timeout.ms?"),
     ],
 )

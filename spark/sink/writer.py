@@ -1,0 +1,85 @@
+"""The writers: Spark's calls, translated. They are pickled to executors, and made again where Spark commits."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+
+from shareq.client.errors import ClientError
+from shareq.spark.sink import task
+from shareq.spark.sink.options import SinkOptions
+from shareq.spark.sink.task import Part, Version
+
+if TYPE_CHECKING:
+    import pyarrow
+
+QUERY_ID: Final = "sql.streaming.queryId"
+BATCH_ID: Final = "streaming.sql.batchId"
+"""Properties that Spark's MicroBatchExecution sets for the tasks of a micro-batch."""
+
+
+class Written(WriterCommitMessage):
+    """The part of one task, and what it is a part of."""
+
+    def __init__(self, version: Version, part: Part) -> None:
+        self.version = version
+        self.part = part
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """Writes a DataFrame: each task in a transaction, which the driver commits when all have succeeded."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+        self._version = Version(options.app_id or f"batch-{uuid.uuid4()}", options.version)
+
+    def write(self, iterator: Iterator[pyarrow.RecordBatch]) -> WriterCommitMessage:
+        part = task.write(iterator, self._options, self._version, _context().partitionId())
+        return Written(self._version, part)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        _commit(self._options, messages)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        task.abort(self._options, [each.part for each in _written(messages)])
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Writes the micro-batches of a query, each once."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+
+    def write(self, iterator: Iterator[pyarrow.RecordBatch]) -> WriterCommitMessage:
+        context = _context()
+        query, batch = context.getLocalProperty(QUERY_ID), context.getLocalProperty(BATCH_ID)
+        if query is None or batch is None:
+            raise ClientError(f"kafka-share: Spark does not say which micro-batch this is ({QUERY_ID}, {BATCH_ID})")
+        version = Version(query, int(batch))
+        return Written(version, task.write(iterator, self._options, version, context.partitionId()))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        _commit(self._options, messages)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        task.abort(self._options, [each.part for each in _written(messages)])
+
+
+def _context() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
+def _commit(options: SinkOptions, messages: Sequence[WriterCommitMessage | None]) -> None:
+    written = _written(messages)
+    if written:
+        task.commit(options, written[0].version, [each.part for each in written])
+
+
+def _written(messages: Sequence[WriterCommitMessage | None]) -> list[Written]:
+    return [each for each in messages if isinstance(each, Written)]

@@ -1,0 +1,44 @@
+"""A job that writes lines of text files into a topic: `sink_job BOOTSTRAP TOPIC FOLDER [OPTION=VALUE...]`.
+
+Three tasks a micro-batch, by the lines themselves; a task may fail three times. The job prints `batch N` behind each.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from tests.spark.support.session import open_session
+
+
+def main(bootstrap: str, topic: str, folder: Path, options: list[str]) -> None:
+    spark = open_session(folder, master="local[3,4]")
+    import shareq.spark
+
+    shareq.spark.register(spark)
+    lines = spark.readStream.option("maxFilesPerTrigger", 2).text(str(folder / "lines"))
+    writer = (
+        lines.repartition(3, "value")
+        .selectExpr("value", "value as key")
+        .writeStream.format("kafka-share")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("topic", topic)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+    )
+    for each in options:
+        name, _, value = each.partition("=")
+        writer = writer.option(name, value)
+    query = writer.trigger(processingTime="50 milliseconds").start()
+    seen = -1
+    while query.isActive:
+        if query.lastProgress is not None and query.lastProgress["batchId"] > seen:
+            seen = query.lastProgress["batchId"]
+            print(f"batch {seen}", flush=True)
+        time.sleep(0.05)
+    query.awaitTermination()
+
+
+if __name__ == "__main__":
+    bootstrap, topic, folder, *options = sys.argv[1:]
+    main(bootstrap, topic, Path(folder), options)
