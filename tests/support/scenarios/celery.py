@@ -18,8 +18,11 @@ import pytest
 from shareq.testing.helpers import Helpers
 from tests.support.worlds.celery_workers import PATIENCE_S, CeleryWorkers
 
-BROKER_SETTINGS: Final = {"group.share.min.record.lock.duration.ms": "1000"}
-MORE_THAN_THE_WINDOW_BY_DEFAULT: Final = 2_100
+WINDOW_BY_DEFAULT: Final = 200
+BROKER_SETTINGS: Final = {
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.partition.max.record.locks": str(WINDOW_BY_DEFAULT),  # a small one is full after few tasks
+}
 
 
 class CeleryScenarios:
@@ -77,8 +80,8 @@ class CeleryScenarios:
     def test_a_slow_task_and_tasks_with_a_countdown_stop_nothing(self, celery: Callable[..., CeleryWorkers]) -> None:
         """Keep other tasks running: the transport asks for a wider window than the default.
 
-        A share partition delivers `share.partition.max.record.locks` records (2,000 by default) from the oldest
-        unfinished one on (KIP-932).
+        A share partition delivers `share.partition.max.record.locks` records from the oldest unfinished one on
+        (KIP-932).
         """
         running = celery()
         running.start()
@@ -86,7 +89,7 @@ class CeleryScenarios:
         running.send("work", "slow", 600)
         running.until(lambda: running.seen == ["begin slow"])
         try:
-            for number in range(MORE_THAN_THE_WINDOW_BY_DEFAULT):
+            for number in range(WINDOW_BY_DEFAULT + 10):
                 running.send("add", number, 0, ignore_result=True, countdown=3600 if number % 2 else None)
             running.send("work", "last", 0)
             running.until(lambda: "end last" in running.seen)

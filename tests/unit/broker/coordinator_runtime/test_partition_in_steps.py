@@ -119,9 +119,9 @@ def append(rig: Rig, records: int, in_a_batch: int) -> None:
         rig.log.high_watermark = rig.log.contents.add(build_batch(some, timestamp_ms=1_000)).next_offset
 
 
-@pytest.mark.parametrize(("records", "in_a_batch"), [(100_000, 50), (20_000, 4_000)])
-def test_100_000_records_are_loaded_in_turns_of_the_loop_that_are_short(records: int, in_a_batch: int) -> None:
-    """Load in short turns; so many records once took half a second, during which nothing was answered.
+@pytest.mark.parametrize(("records", "in_a_batch"), [(20_000, 50), (20_000, 4_000)])
+def test_many_records_are_loaded_in_turns_of_the_loop_that_are_short(records: int, in_a_batch: int) -> None:
+    """Load in short turns; 100,000 records once took half a second, during which nothing was answered.
 
     A read checks all its batches, so each read is short, too.
     """
