@@ -20,6 +20,8 @@ def pytest_addoption(parser):
     file_by_file.add_option(parser)
 
 def pytest_configure(config):
+    global reports
+    reports = not hasattr(config, "workerinput")
     file_by_file.install(config)
     config.addinivalue_line("markers", "other: not chosen")
 
@@ -28,6 +30,18 @@ def shared():
     yield os.getpid()
     with open("ended", "a") as file:
         print(os.getpid(), file=file)
+
+@pytest.fixture
+def ends_with():
+    words = []
+    yield words.append
+    print(*words)
+    assert "bad" not in words
+
+def pytest_runtest_logreport(report):
+    if reports:
+        with open("reported", "a") as file:
+            print(report.nodeid, report.when, report.outcome, file=file)
 """
 NOTES_ITS_PROCESS: Final = (
     "import os\nimport pytest\nwith open(__file__ + '.by', 'a') as file:\n    print(os.getpid(), file=file)\n"
@@ -37,6 +51,9 @@ FILES: Final = {
     "a/test_others.py": "@pytest.mark.other\ndef test_is_not_chosen(): assert False",
     "b/test_two.py": "def test_fails(shared): assert shared == 0\n@pytest.mark.other\ndef test_other(): assert False",
     "b/test_three.py": "class TestOfAClass:\n    def test_method(self, shared, tmp_path): assert shared == os.getpid()",
+    "b/test_ends.py": "def test_ends_badly(ends_with): ends_with('bad')\n"
+    "def test_fails_and_ends(ends_with): ends_with('said at the end'); assert False\n"
+    "def test_begins_badly(no_such_fixture): pass",
     "c/test_broken.py": "import no_such_module",
     "c/test_skipped.py": "pytest.skip('not here', allow_module_level=True)",
 }
@@ -70,13 +87,24 @@ def test_each_file_is_imported_by_the_process_that_runs_its_tests(tmp_path: Path
         *(f"PASSED a/test_one.py::test_passes[{at}]" for at in range(3)),
         "PASSED b/test_three.py::TestOfAClass::test_method",
         "FAILED b/test_two.py::test_fails",
+        "PASSED b/test_ends.py::test_ends_badly",
+        "ERROR b/test_ends.py::test_ends_badly",
+        "FAILED b/test_ends.py::test_fails_and_ends",
+        "ERROR b/test_ends.py::test_begins_badly",
         "ERROR c/test_broken.py",
     }, printed
-    assert "1 failed, 4 passed, 1 skipped, 1 error" in printed
+    assert "2 failed, 5 passed, 1 skipped, 3 errors" in printed
     assert "[100%]" in printed
+    assert "said at the end" in printed
     importers = {name: (tmp_path / f"{name}.by").read_text().split() for name in FILES}
     assert {name: len(by) for name, by in importers.items()} == dict.fromkeys(FILES, 1)
     ended = (tmp_path / "ended").read_text().split()
+    reported = (tmp_path / "reported").read_text().splitlines()
+    assert sorted(line for line in reported if " call " not in line) == [
+        "b/test_ends.py::test_begins_badly setup failed",
+        "b/test_ends.py::test_ends_badly teardown failed",
+        "b/test_ends.py::test_fails_and_ends teardown passed",
+    ], "what says something"
     assert set(ended) == {importers[name][0] for name in ("a/test_one.py", "b/test_two.py", "b/test_three.py")}
 
 
