@@ -117,7 +117,7 @@ def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
         found = {cluster: known[cluster].get(file) for cluster in CLUSTERS}
         made.append(f"* [{name}](../../tests/interop/{file}): {_cells(found)}")
     found = {cluster: kafkas.get(cluster) for cluster in CLUSTERS}
-    made += [f"* [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node): {_cells(found)}", ""]
+    made += [f"* [{KAFKA_TESTS}](kafka-tests.md#through-a-node): {_cells(found)}", ""]
     return [*made, *_left_out(known), *_failed(known)]
 
 
