@@ -44,7 +44,8 @@ class UnencodableMessage(ValueError):
 
 
 EMPTY: Final[list[Any]] = []
-"""The default of array parameters, known by identity: a fresh empty list. None cannot be it, since null is a value.
+"""The default of array parameters, which is recognised by identity and stands for a new empty list. None cannot be the
+default, because null is a value.
 
 (Any: it stands in for lists of every type.)
 """

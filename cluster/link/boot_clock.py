@@ -1,4 +1,4 @@
-"""A clock that goes on while the machine is suspended."""
+"""A clock that also counts the time in which the machine is suspended."""
 
 from __future__ import annotations
 

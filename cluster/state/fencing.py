@@ -31,7 +31,7 @@ from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, decode_records
 
 NEXT_GENERATION: Final = -1
-"""The generation in a record that stands for one more than that of the take-over record before it."""
+"""The value in a record that stands for the generation of the take-over record before it plus one."""
 
 MOST_BYTES: Final = 256
 """The most bytes of an owner's own record as a batch; a larger batch has none."""

@@ -1,4 +1,5 @@
-"""The commands that mend faults that a node finds at its start. They end its lines about state topics and rights.
+"""The commands that mend faults which a node finds at its start. Its log lines about state topics and rights end with
+them.
 
 They are for the cluster's operator, and run against the cluster (`-b`).
 """

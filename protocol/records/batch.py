@@ -380,8 +380,8 @@ def _with_front(
 
 
 def with_records(data: bytes, position: int, attributes: int, count: int, payload: bytes) -> bytes:
-    """Return the batch at `position` of `data` with `payload`, `count` other records as bytes, in place of its records,
-    and with `attributes`.
+    """Return a copy of the batch at `position` of `data` with other `attributes` and records: `payload` is `count`
+    records as bytes.
     """
     base_offset, _, leader_epoch, magic, _ = _FRONT.unpack_from(data, position)
     summed = _ATTRIBUTES.pack(attributes) + data[position + 23 : position + 57] + _LENGTH.pack(count)

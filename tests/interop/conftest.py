@@ -28,7 +28,7 @@ _LEAKS_OF_CLIENTS = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisable
 
 
 IN_MAKE_TEST: Final = {"test_celery.py", "test_taskiq.py"}
-"""Files whose scenarios need Python alone: those of the same names in `tests/wire` have them on our broker."""
+"""The files whose scenarios need only Python: files of the same names in `tests/wire` run them on shareq."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

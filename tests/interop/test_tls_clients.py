@@ -71,8 +71,8 @@ WRONG: Final[Mapping[str, Wrong]] = {
         "LOGIN", r"authentication failed: Invalid username or password \(mechanism PLAIN, user 'alice'\)"
     ),
 }
-"""A broker whose authority the client does not trust, with a certificate of another host, or with one that has ended;
-a client without a certificate, or with one of an authority that the broker does not trust; a wrong password.
+"""The wrong settings. The broker's certificate is of an authority that the client does not trust, of another host, or
+expired; the client has no certificate, or one of an authority that the broker does not trust; the password is wrong.
 """
 
 

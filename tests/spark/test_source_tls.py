@@ -76,7 +76,9 @@ WRONG = {
     "authority": ("OPEN", "its certificate is not accepted: unable to get local issuer certificate"),
     "name": ("ELSEWHERE", "its certificate is not accepted: Hostname mismatch"),
 }
-"""The certificate of the source is of another authority, or the broker's is, or that is of another host."""
+"""The wrong settings: the source's or the broker's certificate is of another authority, or the broker's is of another
+host.
+"""
 
 
 @pytest.mark.parametrize("what", WRONG)

@@ -18,7 +18,9 @@ from shareq.testing import Broker
 MEMBERS = 3
 SESSION_S = 45.0
 BOUND_S = 15.0
-"""Heartbeat interval (1 s), grace (0.5 s) and the next heartbeat of the others (1 s), on a busy machine."""
+"""The seconds until others get the records, on a busy machine: a heartbeat interval (1 s), the grace (0.5 s), and the
+others' next heartbeat (1 s).
+"""
 
 MEMBER = """
 import sys

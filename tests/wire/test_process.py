@@ -32,7 +32,7 @@ from tests.support.processes import finished
 from tests.support.waiting import until
 
 NOWHERE = Shell("unused:1")
-"""Calls commands in this process; `run` starts one."""
+"""A shell that calls commands in this process; `run` starts a process."""
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

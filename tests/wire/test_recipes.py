@@ -31,7 +31,7 @@ WRONG: Final = {
     "test_redelivery": r"AssertionError: assert \[b'apples', b'pears'\] == \[b'a vase', ",
     "test_slow_worker": "Failed: the lock ended before the work did: the record comes again",
 }
-"""The failure of each recipe's test, by its module, when it is given the wrong code."""
+"""The failure of each recipe's test when its code is wrong, by module."""
 
 
 class Recipes:

@@ -40,7 +40,7 @@ def place_order():
 
 
 """
-"""The part that the page's test of a shop leaves to the shop."""
+"""The definitions that the page's test of a shop expects from the shop."""
 
 
 def snippet(begin: str) -> str:

@@ -15,7 +15,7 @@ from shareq.testing import Broker
 
 MODES = ["thread", "process"]
 SESSION_S = 45
-"""The session timeout of share groups by default."""
+"""The default session timeout of share groups, in seconds."""
 
 
 @pytest.fixture(params=MODES)

@@ -182,7 +182,7 @@ _CARRIES = re.compile(
     r"node|broker|leader|host|port$|rack|replica|isr|coordinator|controller|voter|endpoint|listener|elr", re.IGNORECASE
 )
 _ALSO = {"ListConfigResourcesResponse.ConfigResources.ResourceName", "DescribeQuorumResponse.Nodes.Listeners.Name"}
-"""Node ids, and names of listeners, under other names."""
+"""The names of fields that have node ids or listener names, apart from the usual ones."""
 
 
 def carriers() -> set[str]:

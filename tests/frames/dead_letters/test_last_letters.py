@@ -33,7 +33,7 @@ RECORDS = 16
 ALL = set(range(RECORDS))
 HOUR_MS = 3_600_000
 SMALL = 300
-"""Bytes of a batch of letters, so that each has a round of its own."""
+"""The bytes of a batch of letters, so few that each letter is written in a round of its own."""
 
 
 ALTER = AlterShareGroupOffsetsRequest(

@@ -373,7 +373,7 @@ FORWARDED_CASES: Final = [
     and all(right.kind.name != "TRANSACTIONAL_ID" for right in case.needs)
     and not any(right.kind.name == "GROUP" for right in case.needs)
 ]
-"""The cases of groups and transactions are in `test_whole_address.py`."""
+"""The access cases of forwarded RPCs. Those of groups and transactions are in `test_whole_address.py`."""
 
 
 class RightsWorld(ForwardingWorld):

@@ -22,7 +22,7 @@ from tests.support.clients.classic_client import ClassicClient, describe
 MEMBERS: Final = 5
 STEPS: Final = 600
 LONGEST_WAIT_MS: Final = 300_000 + 60_000
-"""A new member's patience, and a rebalance."""
+"""The longest wait for an answer: that of a new member's JoinGroup, and a rebalance."""
 
 START_AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 

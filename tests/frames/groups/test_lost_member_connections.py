@@ -7,7 +7,7 @@ from shareq.protocol.errors import ErrorCode
 from tests.support.clients.share_client import ShareClient
 
 LONGEST_MS = 5_000 + 3_000
-"""A heartbeat interval and the grace."""
+"""The longest time until lost members are removed: a heartbeat interval and the grace."""
 
 
 def members(world: BrokerWorld) -> set[str]:

@@ -84,7 +84,7 @@ from tests.support.long_requests import describe_groups
 from tests.support.worlds.counted_work import Work
 
 MOST_FETCHED = 1_000
-"""Offsets that are looked up in one turn of the loop."""
+"""The most offsets that are looked up in one turn of the loop."""
 
 
 def test_groups_are_described_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +293,9 @@ def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyP
 
 
 def by_time(world: BrokerWorld, time_ms: int) -> MockConnection:
-    """Return a client that looks up a time in a partition with a batch of 100,000 records, then one of one."""
+    """Return a client that looks up a time in a partition with a batch of 100,000 records, and then in one with a
+    single record.
+    """
     world.create_topic("t")
     times = [RecordData(b"k", b"", timestamp_ms=1_000 + at) for at in range(100_000)]
     for records in (times, [RecordData(b"k", b"", timestamp_ms=500_000)]):

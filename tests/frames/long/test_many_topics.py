@@ -38,11 +38,11 @@ from tests.support.metered_clock import CountingClock
 R = TypeVar("R", bound=Message)
 
 MOST_CALLS = 15_000
-"""The most calls of a turn for a group that has states of `TOPICS`; 27,000 where a record of them was made, written
-and replayed.
+"""The most calls in a turn for a group with states of `TOPICS`. There were 27,000 when a record of them was made,
+written and replayed in one turn.
 """
 MOST_OF_A_COMMIT = 30_000
-"""The most calls of a turn that commits 500 new topics, or deletes 200."""
+"""The most calls in a turn that commits 500 new topics, or deletes 200."""
 TOPICS = 2_500
 ONE_LOG = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.num.partitions": "1"}
 

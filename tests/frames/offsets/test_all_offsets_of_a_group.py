@@ -21,7 +21,7 @@ from tests.support.fakes.host import ELSEWHERE
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 HEADER = "0009 {version:04x} 00000007 ffff"
-"""API key, version, correlation id, no client id."""
+"""The bytes of a header: API key, version, correlation id, no client id."""
 
 
 class World:

@@ -65,7 +65,7 @@ class Scene:
         return consumer
 
     def unclosed(self, group: str, *topics: str, **more: Any) -> ShareConsumer:
-        """Return a member that the test itself closes, or does not."""
+        """Return a member that is not closed at the test's end: the test closes it, or leaves it open."""
         properties = {**self._properties, **more.pop("properties", {})}
         options = {"acknowledgement": "explicit", **more}
         return ShareConsumer(self.broker.bootstrap, group, topics, properties=properties, **options)

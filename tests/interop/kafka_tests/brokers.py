@@ -35,9 +35,9 @@ _BY_DESIGN: Final = {
         "sets a property of all brokers: a node has that set in its cluster, and does not count it for itself"
     ),
 }
-"""A part of a failure by way of a node -> what a node does otherwise than a broker, and the test is about."""
+"""The difference by design between a node and a broker that a test is about, by a part of the failure's text."""
 _OF_THE_CLUSTER: Final = "__consumer_offsets"
-"""The topic that a cluster keeps from test to test."""
+"""The topic that a cluster keeps from one test to the next."""
 
 
 class OneBroker:

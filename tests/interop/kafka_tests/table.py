@@ -33,10 +33,10 @@ CLUSTERS: Final[Mapping[str, str]] = {
     "3.9.1": "Apache Kafka 3.9.1",
     "4.3.1": "Apache Kafka 4.3.1",
 }
-"""The clusters that nodes stand before."""
+"""The clusters in front of which nodes are tested."""
 
 Verdicts = dict[str, dict[str, str]]
-"""Outcomes by broker, or by the cluster that a node stands before; then by test."""
+"""The outcomes by test, for each broker, or for each cluster with a node in front of it."""
 
 
 def expected() -> Verdicts:

@@ -15,7 +15,7 @@ from tests.interop.kafka_tests.suite import Suite, command, methods, name_of
 from tests.interop.support.broker_under_test import Kind
 
 JOBS = 3
-"""JVMs at once: tests mostly wait, for heartbeats and for locks that run out."""
+"""The number of JVMs that run in parallel: tests mostly wait, for heartbeats and for locks that expire."""
 _TIMEOUT_S = 240
 
 Verdict = Literal["passed", "failed", "left out"]
@@ -61,7 +61,7 @@ def _run(kind: Kind, suite: Suite, chosen: Sequence[str], jobs: int) -> dict[str
 class _Jvm(NamedTuple):
     process: subprocess.Popen[str]
     commands: TextIO
-    """The commands from the JVM; answers go the same way back."""
+    """The connection for commands to the JVM, and for its answers."""
 
     def answer(self, **answer: object) -> None:
         self.commands.write(json.dumps(answer) + "\n")

@@ -47,7 +47,7 @@ CANNOT: Final[Mapping[str, str]] = {
     "/test_celery_suite.py::test_the_rest_of_it": _LONG,
     "/test_celery_suite.py::test_the_same_on_redis": "talks to Redis alone",
 }
-"""Part of a test's id -> why no node is asked."""
+"""The reason why a test is not run against a node, by a part of the test's id."""
 _SKIPPED: Final = "not by way of a node: "
 
 
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 
 
 Results = dict[str, dict[str, Found]]
-"""Outcomes by cluster, then by file."""
+"""The outcomes by cluster, then by file."""
 
 
 def why_not(node_id: str) -> str | None:

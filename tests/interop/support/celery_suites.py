@@ -18,7 +18,7 @@ from tests.support.processes import finished
 
 KOMBU: Final = "5.6.2"
 CELERY: Final = "5.6.3"
-"""Those of the clients, which pyproject.toml names."""
+"""The version of Celery that pyproject.toml names for the clients."""
 ROOT: Final = Path(__file__).resolve().parents[3]
 _BIN: Final = Path(sys.executable).parent
 _FETCH_S: Final = 300
@@ -113,10 +113,12 @@ KOMBU_TABLE: Final = {
     "test_Failover": (12, 0),
     "test_Priority": (0, 4),
 }
-"""Class of kombu's tests -> passed and failed."""
+"""The numbers of passed and failed tests, by class of kombu's tests."""
 _ON_REDIS_TOO: Final = "it fails on Redis, too, or waits for minutes"
 PAUSED: Final = ("test_scheduled",)
-"""Pauses for a second before it asks a worker, see `_PAUSE`: the question travels another way than the task."""
+"""The tests that pause for a second before they ask a worker (see `_PAUSE`), because the question may overtake the
+task.
+"""
 LEFT_OUT: Final = {
     "test_chord_on_error": _ON_REDIS_TOO,
     "test_enabling_flag_allow_error_cb_on_chord_header": _ON_REDIS_TOO,
@@ -126,7 +128,9 @@ LEFT_OUT: Final = {
     "waits here until the task is written",
     "test_django_fixup_direct_worker": "it is about Django",
 }
-"""Tests of Celery's that do not run, on either broker, and why. Nor do files about RabbitMQ, Azure and memory."""
+"""The tests of Celery that run on neither broker, with reasons. Files about RabbitMQ, Azure and memory are left out,
+too.
+"""
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ USER: Final = "alice"
 PASSWORD: Final = "through-the-looking-glass"
 LOGIN: Final = {"mechanism": "SCRAM-SHA-512", "username": USER, "password": PASSWORD}
 PLAIN_LOGIN: Final = LOGIN | {"mechanism": "PLAIN"}
-"""The login of clients that cannot do SCRAM."""
+"""The login of clients that do not support SCRAM."""
 
 # (module, class), changed by `install`.
 _LIBRDKAFKA: Final = (
@@ -53,9 +53,9 @@ _PYTHON: Final = (
 class _Files(NamedTuple):
     authority: Path
     server: Path
-    """Certificate and key of every broker."""
+    """The certificate and key of every broker."""
     properties: Path
-    """The file for `--command-config`."""
+    """The path of the file for `--command-config`."""
 
 
 _CONFIG_OPTIONS: Final = ("--command-config", "--consumer-config")
@@ -84,7 +84,7 @@ class Listener(NamedTuple):
     settings: Mapping[str, str]
     scram_users: Sequence[str]
     tls: ssl.SSLContext
-    """The context with which a test finds out that the broker answers."""
+    """The TLS context with which a test checks that the broker answers."""
 
 
 def listener_for(kind: Literal["ours", "apache"], port: int, given: Mapping[str, str]) -> Listener | None:
@@ -273,7 +273,7 @@ CANNOT: Final[Mapping[str, str]] = {
     "[quotas-of-clients]": "lists the users of the broker, of which there is one more",
     "[share-consumer-perf-test]": "prints the metrics of the client, of which TLS has more",
 }
-"""Part of a test's id -> why it has no run over SASL_SSL."""
+"""The reason why a test does not run over SASL_SSL, by a part of the test's id."""
 
 
 def why_not(node_id: str) -> str | None:

@@ -23,7 +23,7 @@ from tests.spark.kills.gate import Gate
 from tests.spark.kills.ledger import Acquired, Checkpoint, Confirmed, Ended, Event, Range, Witnesses
 
 PATIENCE_S = 150.0
-"""The time for each thing that is waited for. Only a fault uses it up."""
+"""The timeout of each wait, in seconds. Only a fault reaches it."""
 BUSY = "failed to connect back"
 """Spark gives a Python process ten seconds to start, which a busy machine may not have; no setting changes that."""
 ALONE_S = 20.0

@@ -19,7 +19,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 
 SWIFT = ("share_sessions", "new_groups", "slow_scrapes", "burnt_time")
-"""Attacks that can be made in no time."""
+"""The attacks that take nearly no time."""
 
 
 def test_percentiles() -> None:

@@ -29,7 +29,7 @@ from shareq.protocol.primitives import Message
 from tests.support.fakes.scripted_peer import HangUp, Script, talk_on
 
 SOON, LATER = 0.2, 30.0
-"""Seconds: a deadline that a test waits for, and one that no test does."""
+"""The seconds until a deadline that a test waits for, and until one that no test waits for."""
 Open = Callable[..., tuple[Connection, list[Message]]]
 
 

@@ -65,7 +65,7 @@ STARS: Final[dict[object, str]] = {
 }
 
 Names = Mapping[str, Any]
-"""Names to what is promised of each: `None` for the name alone."""
+"""The promise by name; `None` if only the name is promised."""
 
 
 def surface() -> dict[str, Names]:

@@ -44,7 +44,7 @@ SHOWN_AS: Final = {
     "shareq_dead_letters_waiting": "archiving",
     "shareq_share_partition_delays_total": "delayed",
 }
-"""The figure or state that a metric is about. Panels that show it have its colour, in shades for several groups."""
+"""The figure or state of each metric. All panels that show it use its colour, in shades for several groups."""
 ENDS_AS: Final = {"accept": "acknowledged", "release": "available", "reject": "archived", "renew": "acquired"}
 
 _SELECTOR: Final = re.compile(r"\b((?:shareq|kafka|process)_\w+|up)\b(?:\{([^}]*)\})?")

@@ -19,7 +19,7 @@ from tests.support.processes import finished
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "cli.md"
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 NOT_IN_A_BLOCK = {"transactions describe", "transactions abort", "migrate"}
-"""Commands that need what a document cannot have ready; `docs/moving.md` has two clusters."""
+"""The commands that no block of a document can prepare for; `docs/moving.md` has two clusters."""
 
 
 def blocks() -> list[str]:

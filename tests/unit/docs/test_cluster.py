@@ -81,7 +81,7 @@ SHOWN_BY: Final = {
         "tests/unit/cluster/state/test_long_loads.py::test_many_share_partitions",
     ),
 }
-"""What the page says outside of its tables, by how it ends -> the tests that show it."""
+"""The tests for sentences of the page outside of its tables, by the sentences' ends."""
 
 
 def test_every_test_that_is_named_exists() -> None:

@@ -14,7 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 _DARK = "@media (prefers-color-scheme: dark)"
 _FILL = re.compile(r"^\s*(?:\.)?([\w-]+) \{ fill: (#[0-9a-f]{6})", re.MULTILINE)
 LEAST_CONTRAST = 4.5
-"""The contrast of text and what is behind it: WCAG 2.2, level AA."""
+"""The least contrast between text and background: WCAG 2.2, level AA."""
 
 
 def luminance(colour: str) -> float:

@@ -76,7 +76,7 @@ SHOWN_BY: Final = {
         "tests/spark/test_source_options.py::test_records_that_are_gone_fail_the_query_or_are_left_out",
     ),
 }
-"""The beginning of each sentence of the contract, in its order, and of the one after it -> the tests that show it."""
+"""The tests for the sentences of the contract, in order, by the beginning of each sentence and of the next one."""
 
 
 def table(heading: str) -> list[list[str]]:

@@ -97,7 +97,7 @@ JAVA_TOKENS: Final = {
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
     )
 }
-"""The properties that have Java's clients read the token."""
+"""The properties with which Java's clients read the token from its file."""
 
 
 def properties_text(properties: Mapping[str, str]) -> str:

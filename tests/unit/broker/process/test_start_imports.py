@@ -89,7 +89,7 @@ _OF_OTHERS = (
     "shareq.coordinator.transaction",
     "sqlite3",
 )
-"""Modules that brokers with a data folder need, and blocking clients."""
+"""The modules that a node must not import: only brokers with a data folder, or blocking clients, need them."""
 
 
 def test_a_node_imports_nothing_that_only_a_data_folder_or_another_client_needs() -> None:
@@ -133,9 +133,9 @@ _WHERE_CONFIGURED = {
     "ctypes": "of a sync of the whole disk: 1 ms, once",
     "termios": "of clients that take no answers",
 }
-"""Modules that are used where they are asked for alone, and cost little then."""
+"""The modules that are imported only if they are configured, and cost little then."""
 _APART = {"process", "maintenance"}
-"""Rooms of the start and the stop, and of other commands."""
+"""The folders of start and stop, and of other commands."""
 
 
 def imported_late(file: Path) -> Iterator[str]:

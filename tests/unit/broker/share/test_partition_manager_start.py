@@ -180,7 +180,7 @@ BEYOND = {
     "records in flight": KeptState(4, 0, [StateBatch(0, 0, 0, 2), StateBatch(1, 3, 2, 1)]),
     "the start offset": KeptState(4, 4),
 }
-"""States that know of offset 3, where the log ends."""
+"""Persisted states with offset 3, although the log ends there."""
 
 
 @pytest.mark.parametrize("beyond", BEYOND.values(), ids=BEYOND)

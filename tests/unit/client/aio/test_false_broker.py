@@ -32,7 +32,7 @@ from tests.support.fakes.scripted_peer import ScriptedBroker
 PATIENCE_S: Final = 20.0  # of a machine that is busy
 SEEDS: Final = 16
 AT_ONCE: Final = 4
-"""So many clients are lied to beside each other, each in a group of its own: they mostly wait."""
+"""The number of clients that get false answers at the same time, each in a group of its own: they mostly wait."""
 GROUPS: Final = [f"workers-{number}" for number in range(AT_ONCE)]
 SHORT_MS, PATIENT_MS = "300", "20000"
 PROPERTIES: Final = {
@@ -45,7 +45,9 @@ PROPERTIES: Final = {
 _START: Final = [ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.FIND_COORDINATOR]
 _MEMBER: Final = [ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.INIT_PRODUCER_ID, ApiKey.INCREMENTAL_ALTER_CONFIGS]
 HONEST: Final = (frozenset[int](), frozenset[int](_START[:1]), frozenset[int](_START), frozenset[int](_START + _MEMBER))
-"""The RPCs with honest answers, in turns: lies are met on the first contact, and also by those far behind it."""
+"""The RPCs that are answered honestly, one set after the other, so that false answers come both at the first contact
+and much later.
+"""
 
 
 async def consumer(bootstrap: str, group: str) -> None:

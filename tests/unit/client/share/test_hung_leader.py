@@ -15,7 +15,7 @@ from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, ShareClu
 
 RENEW = AcknowledgeType.RENEW
 PATIENCE_S = 20
-"""Less than the request.timeout.ms that this is about."""
+"""The seconds that the test waits: fewer than request.timeout.ms, which a hanging leader would cost."""
 
 
 def test_a_leader_that_hangs_does_not_cost_the_locks_at_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ from tests.support.metered_clock import CountingClock
 
 RECORDS: Final = 30_000
 MOST_CALLS: Final = 20_000
-"""Of a tick: a few milliseconds. What is done with all records at once makes more."""
+"""The most calls in a tick, which take a few milliseconds. Work on all records at once needs more."""
 OWNER: Final = Producer(7, 0)
 PARTITIONS: Final = 100_000
 

@@ -45,9 +45,11 @@ GIVEN = {
     "top": ["--once"],
     "transactions abort": [],
 }
-"""Options without which a command does nothing. A command that is not named here is called with what it demands."""
+"""The options that a command needs to do something. A command that is not listed is called with its required
+options.
+"""
 BESIDE = frozenset({"check", "worker run", "console", "export"})
-"""Commands that ask a cluster and are called in their own way, below."""
+"""The commands that ask a cluster and have tests of their own, below."""
 ASK_NO_CLUSTER = {
     "serve": "it is a broker; the console that it may start is `console`",
     "verify": "it reads a data folder",

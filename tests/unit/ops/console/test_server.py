@@ -26,7 +26,7 @@ from shareq.ops.state_colours import FIGURES
 from shareq.protocol.errors import ErrorCode
 
 _CHARTED = re.compile(r'\b(?:line|speed)\("([^"]+)"|\{ name: "([^"]+)", values')
-"""A name of a line of a chart, in the views."""
+"""The pattern of the name of a chart's line in the views."""
 
 TOKEN = "0123456789abcdef"
 ALLOWED = {"Authorization": f"Bearer {TOKEN}"}

@@ -17,12 +17,12 @@ from tests.support.fakes.migration_groups import NewGroups, OldGroups
 
 PARTITIONS: Final = 20
 NEW: Final = 3
-"""Batches that come to each partition while the run is at its last pass, and again at the cut-over."""
+"""The batches that each partition gets during the last pass of the run, and again at the cut-over."""
 DONE: Final = 10
-"""Offsets that the share group goes on by meanwhile."""
+"""The offsets that the share group finishes meanwhile."""
 MOST_BATCHES: Final = PARTITIONS * (2 * NEW + DONE + 12)
-"""Records that come are read at the source and at the target, what groups did once; a fetch may bring some batches
-more.
+"""The most batches that are read: new records once at the source and once at the target, finished ones once. A fetch
+may return some batches more.
 """
 MOST_CALLS: Final = PARTITIONS * 20
 

@@ -22,7 +22,7 @@ from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 PRODUCERS = (1, 2)
 LONG_MS = 10**7
-"""More than a history lasts. Not much more: retention looks every five minutes."""
+"""A time that is longer than a history; not much longer, because retention checks every five minutes."""
 
 
 def committed(log: PartitionLog) -> list[Record]:

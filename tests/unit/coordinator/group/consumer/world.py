@@ -25,7 +25,7 @@ SESSION_MS = 45_000
 INTERVAL_MS = 1_000
 
 Parts = Mapping[str, set[int]]
-"""Topic name to partitions."""
+"""Partitions by topic name."""
 
 
 class ConsumerWorld:

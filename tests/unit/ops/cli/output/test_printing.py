@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 DEEPEST = 4
-"""Objects and arrays inside of one another in what commands print, the array of rows included."""
+"""The most nested objects and arrays in a command's output, the array of rows included."""
 
 
 def depth_of(schema: Mapping[str, Any]) -> int:
