@@ -1,4 +1,4 @@
-"""The broker: everything of one process but its sockets. Runs on `env.clock`; knows no event loop."""
+"""The broker: all parts of one process except its sockets. It runs on `env.clock`, without an event loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Broker:
-    """One broker. Construct, `start`, hand it connections, `stop_waiting`, `close`.
+    """One broker. Its user calls `start`, passes connections to it, then calls `stop_waiting` and `close`.
 
     `services` are its parts; `handler_for` makes the handler of a new connection's frames. Everything runs on the
     thread of `env.clock`. The broker opens and closes its `ground`. `endpoints` are the addresses to which each
@@ -45,13 +45,13 @@ class Broker:
         self.services.ground.open(self.services)
 
     def stop_waiting(self) -> None:
-        """Answer long polls with the records found so far: the broker is about to stop."""
+        """Answer long polls with the records found so far, because the broker is about to stop."""
         self.services.fetch_waits.finish_all()
         for service in self.services.made:
             service.stop_waiting()
 
     def close(self, *, clean: bool = True) -> None:
-        """Write everything out and close the ground; unless `clean`, close it as it is."""
+        """Write everything out and close the ground. Unless `clean`, close it without writing."""
         services = self.services
         services.turns.close()
         services.audit.flush()
@@ -75,7 +75,7 @@ class Broker:
             service.topics_changed(topics)
 
     def _topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Have the other parts and the ground forget topics that the metadata has forgotten."""
+        """Have the other parts and the ground forget topics that were deleted from the metadata."""
         self.services.fetch_waits.topics_deleted({topic.topic_id for topic in topics})
         for service in self.services.made:
             service.topics_go(topics)

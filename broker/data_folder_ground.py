@@ -1,7 +1,7 @@
-"""A data folder as the ground of a broker: its metadata, its logs, and the features that only they allow, such as
-transactions and redrives. Handlers and metrics that are about one are given it here.
+"""A data folder as the ground of a broker: its metadata, its logs, and the features that need them, such as
+transactions and redrives. Handlers and metrics that need a data folder get it here.
 
-What a start can do without is made, and its modules imported, when it is first needed.
+Parts that a start does not need are created, and their modules imported, when they are first needed.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ logger = logging.getLogger(__name__)
 class DataFolderGround:
     """The `Ground` of a broker with a data folder. It guards `env.fs` and `meta_db` against a full disk.
 
-    `release_lock` is the data folder's lock if the caller has taken it already; without it `open` takes it. `states`
-    keeps the state of share partitions; without it the broker's share coordinator does. `cluster_id` is the id of a new
-    cluster. `disk` watches the data folder's file system; without it the ground makes its own. `from_format_1` and
-    `max_open_files` are for the `LogManager`.
+    `release_lock` releases the data folder's lock if the caller has locked it already; otherwise `open` locks it.
+    `states` stores the states of share partitions; without it the broker's share coordinator does. `cluster_id` is
+    the id for a new cluster. `disk` watches the data folder's file system; without it the ground creates one.
+    `from_format_1` and `max_open_files` are for the `LogManager`.
     """
 
     handlers: Final = HANDLERS
@@ -134,7 +134,7 @@ class DataFolderGround:
         self.configs.on_change(self._config_changed)
 
     def queues(self, turns: Turns) -> BrokerQueues:
-        """Return the topics of this folder, as those that dead letters are written to."""
+        """Return the topics of this folder, as the port for dead-letter queues."""
         from shareq.broker.share.dlq.broker_queues import BrokerQueues
 
         return BrokerQueues(self._env, self.metadata, self.configs, self.logs, self.leaders, turns)
@@ -148,7 +148,7 @@ class DataFolderGround:
     # -- start and stop
 
     def open(self, services: Services) -> None:
-        """Recover every log and replay the coordinators' topics. Raises OSError, DamagedFolderError,
+        """Recover every log and replay the coordinators' topics. Raise OSError, DamagedFolderError,
         DataFolderInUseError.
         """
         self._services = services
@@ -175,7 +175,7 @@ class DataFolderGround:
         return completed(None)
 
     def close(self, *, clean: bool) -> None:
-        """Write everything out and close the files; unless `clean`, close them as they are."""
+        """Write everything out and close the files. Unless `clean`, close them without writing."""
         self.disk.close(stopping=clean)
         self.logs.close(clean=clean)
         self.metadata.close()
@@ -183,9 +183,9 @@ class DataFolderGround:
     # -- news
 
     def _topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Remove the folders of topics that the metadata has forgotten.
+        """Remove the folders of topics that were deleted from the metadata.
 
-        Their folders go before others hear of it: the rest can be repeated.
+        They are removed before other parts are notified, whose work can be repeated.
         """
         for topic in topics:
             self.logs.delete_topic(topic.name, topic.topic_id)
@@ -200,7 +200,7 @@ class DataFolderGround:
 
     @cached_property
     def host(self) -> CoordinatorHost:
-        """The place where the broker's coordinators run."""
+        """Return the parts that the broker's coordinators use."""
         from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 
         return CoordinatorHost(
@@ -209,7 +209,7 @@ class DataFolderGround:
 
     @cached_property
     def producer_names(self) -> ProducerNames:
-        """The producers that owners have added to partitions."""
+        """Return the producers that owners have added to partitions."""
         from shareq.broker.transactions.names import ProducerNames
 
         most = self._config.shareq_max_producer_ids_per_principal
@@ -217,7 +217,7 @@ class DataFolderGround:
 
     @cached_property
     def transactions(self) -> TransactionService:
-        """Transactional ids and their transactions."""
+        """Return the service of transactional ids and their transactions."""
         from shareq.broker.transactions.coordinator import CleanupIntervals, transaction_coordinator_settings
         from shareq.broker.transactions.service import TransactionService
 
@@ -244,7 +244,7 @@ class DataFolderGround:
 
     @cached_property
     def redrives(self) -> RedriveService:
-        """Dead letters on their way back."""
+        """Return the service of dead letters on their way back."""
         from shareq.broker.redrive.service import RedriveService
         from shareq.broker.redrive.world import BrokerRedriveWorld
 
@@ -282,10 +282,10 @@ def open_ground(
     durable_metadata: bool,
     addresses: Sequence[str],
 ) -> DataFolderGround:
-    """Open the data folder, which takes its lock, as the ground of a broker. `data_dir` is its whole path, `addresses`
-    are those at which clients reach the broker.
+    """Open the data folder, which takes its lock, as the ground of a broker. `data_dir` is its absolute path;
+    `addresses` are those at which clients reach the broker.
 
-    Unless `durable_metadata`, commits survive a kill, and no loss of power. Raises DataFolderError,
+    Unless `durable_metadata`, commits survive a kill, but not a power loss. Raise DataFolderError,
     DataFolderInUseError, FeatureError, OSError.
     """
     disk = DiskWatch(env.clock, env.fs, data_dir, config.disk_settings)
@@ -328,7 +328,7 @@ def data_folder_of(services: Services) -> DataFolderGround:
 
 
 class FolderContext(RequestContext):
-    """The context of a handler that is served on a data folder alone; the `Sender` of the batches that a client sends
+    """The context of a handler that needs a data folder. It is also the `Sender` of the batches that a client sends
     to its logs.
     """
 
@@ -339,5 +339,5 @@ class FolderContext(RequestContext):
         self.ground: Final = data_folder_of(services)
 
     def may_add_producer(self, topic: str, partition: int, producer_id: int) -> bool:
-        """Return whether its owner may have a partition remember one more producer: the log's `Sender`."""
+        """Return True if the client's owner may add one more producer to a partition, as the log's `Sender`."""
         return self.ground.producer_names.admit(topic, partition, producer_id, self.owner)

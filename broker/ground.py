@@ -1,8 +1,8 @@
 """The port to a broker's ground: its topics, their records, the coordinators' logs and the states.
 
-A ground is made outside and given to the broker. The broker's parts, the handlers that serve every ground and the
-metrics that all brokers have know it by this port alone. What serves one ground only is named by that ground: in its
-own table of handlers, by its own module of metrics.
+A ground is created outside and passed to the broker. The broker's parts, the handlers for every ground and the
+metrics of all brokers use it only through this port. A ground names what is specific to it: its own table of
+handlers and its own module of metrics.
 """
 
 from __future__ import annotations
@@ -32,33 +32,37 @@ ServicesT_contra = TypeVar("ServicesT_contra", contravariant=True)
 
 
 class ShareStateStore(Persister, ShareStates, Protocol):
-    """Keeps the state of share partitions, for their leaders and for the group coordinator."""
+    """A store of the states of share partitions, for their leaders and for the group coordinator."""
 
 
 class HeardSources(RecordSources, Protocol):
-    """The sources that share partitions read from, and news of them."""
+    """The sources from which share partitions read, and news of them."""
 
     def add_listener(self, on_high_watermark: Callable[[RecordSource], None]) -> None:
-        """Call back after a source's high watermark moved, or has come in reach."""
+        """Call `on_high_watermark` with each source whose high watermark has moved, or whose new records can be read
+        now.
+        """
 
 
 class FetchedLogs(Protocol):
-    """News of the logs that consumers fetch from."""
+    """News of the logs from which consumers fetch."""
 
     def add_listener(self, on_high_watermark: Callable[[FetchedLog], None]) -> None:
-        """Call back after a log's high watermark moved, or has come in reach."""
+        """Call `on_high_watermark` with each log whose high watermark has moved, or whose new records can be read
+        now.
+        """
 
     def add_log_start_listener(self, on_log_start: Callable[[FetchedLog], None]) -> None:
-        """Call back after a log's start offset moved."""
+        """Call `on_log_start` with each log whose start offset has moved."""
 
 
 class Ground(Protocol[ServicesT_contra]):
-    """The ground under a broker. Its user opens it once and closes it once, in the end also if opening it failed.
+    """The ground under a broker. Its user calls `open` once and `close` once, even if `open` failed.
 
-    `name` is its name in messages. The broker's coordinators run on `host`. `states` keeps the state of share
-    partitions; None means this broker's share coordinator. `handlers` are the RPCs served on it. `metrics` is the full
-    name of the module with its metrics; `first_used` are further modules that are imported at the first use of a
-    feature. All modules are imported when they are first needed.
+    `name` is its name in messages. `host` has the parts that the broker's coordinators use. `states` stores the
+    states of share partitions; None means this broker's share coordinator. `handlers` are the RPCs served on it.
+    `metrics` is the full name of the module with its metrics; `first_used` are further modules that are imported at
+    the first use of a feature. All modules are imported when they are first needed.
     """
 
     @property
@@ -96,27 +100,31 @@ class Ground(Protocol[ServicesT_contra]):
         """The reason why clients are not served now, in a few words; None if they are."""
 
     def queues(self, turns: Turns) -> QueueTopics:
-        """Return the topics that dead letters are written to. Long work on them is done in `turns`."""
+        """Return the port for dead-letter queues. Its long work is done in `turns`."""
 
     async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
-        """Create topics as they are created for a client that asks for their metadata: a few, each once. Return why
-        some could not be, by name; one without an error may exist a while later.
+        """Create topics for a client that asks for their metadata: a few, each named once.
+
+        Return the errors of topics that could not be created, by name. A topic without an error may exist only a
+        little later.
         """
 
     def open(self, services: ServicesT_contra) -> None:
-        """Begin to serve the broker of these services: have its coordinators load, and call the listeners from now on.
+        """Begin to serve the broker of these services: load its coordinators, and call the listeners from now on.
 
-        A part of the ground that wants the broker's events adds itself to `services.made`. An exception means that the
-        ground cannot be used; the caller must call `close` then, too.
+        A part of the ground that needs the broker's events adds itself to `services.made`. After an exception the
+        ground cannot be used, but the caller must still call `close`.
         """
 
     def leave(self) -> Pending[None]:
-        """Hand over to other brokers what is served here, when the last request is answered. Arrives when they know it;
-        `close` follows, then or if that takes too long.
+        """Hand over to other brokers what is served here, after the last request was answered.
+
+        The result arrives when they know it; the caller then calls `close`, or earlier if that takes too long.
         """
 
     def close(self, *, clean: bool) -> None:
-        """Write everything out and close it, when all services have stopped; unless `clean`, leave it as a crash would.
+        """Write everything out and close the ground, after all services have stopped. Unless `clean`, leave it as a
+        crash would.
 
-        Nothing is called after this.
+        No callback is called after this.
         """

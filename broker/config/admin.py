@@ -1,6 +1,5 @@
-"""The Admin API's side of configuration: describing what is in effect and why, and changing it.
-
-Loaded with the first admin request; `ConfigService` is what the rest of the broker asks.
+"""The part of configuration that serves the Admin API: descriptions of the values in effect with their sources, and
+changes.This module is imported with the first admin request; the rest of the broker uses `ConfigService`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Planned(NamedTuple):
-    """Checked changes of one resource, to be stored. `stored`, if any, is called once they are."""
+    """Checked changes of one resource, to be stored. `stored`, if given, is called after they were stored."""
 
     resource: ResourceName
     changes: Sequence[PutConfig]
@@ -39,7 +38,9 @@ class Planned(NamedTuple):
 
 
 class ConfigAdmin:
-    """Describes and alters through a `ConfigService` and the metadata it reads. Holds nothing itself."""
+    """The operations of the Admin API on configuration, through a `ConfigService` and the metadata that it reads. It
+    has no state of its own.
+    """
 
     def __init__(self, configs: ConfigService, metadata: Metadata) -> None:
         self._configs = configs
@@ -53,14 +54,14 @@ class ConfigAdmin:
         return describe.describe_topic(self._configs.topic(name), own, self._layers())
 
     def describe_new_topic(self, name: str, own: Mapping[str, str]) -> list[ConfigEntry]:
-        """Return the same entries for a topic that would be created with these properties of its own."""
+        """Return the same entries for a topic that would be created with these properties."""
         values = topic_config.topic_values(name, self._configs.broker, own)
         return describe.describe_topic(values, own, self._layers())
 
     def describe_group(self, group_id: str) -> list[ConfigEntry]:
         """Return all properties of a group, by name.
 
-        Its own are shown as they were set, even if they exceed today's bounds.
+        Properties of the group itself are shown as they were set, even if they exceed the present bounds.
         """
         own = self._metadata.configs(GROUP, group_id)
         values = group_config.stored_values(group_id, self._configs.broker, own)
@@ -81,7 +82,7 @@ class ConfigAdmin:
         return NO_ERROR
 
     def plan_topic(self, name: str, alterations: Sequence[Alteration]) -> Planned | ApiError:
-        """Plan changes of a topic's properties, which `check_alterations` has passed.
+        """Plan changes of a topic's properties that have passed `check_alterations`; return the plan or the error.
 
         The properties are checked before the topic's existence.
         """
@@ -97,7 +98,7 @@ class ConfigAdmin:
         return error or _planned(ResourceName(TOPIC, name), current, after)
 
     def plan_group(self, group_id: str, alterations: Sequence[Alteration]) -> Planned | ApiError:
-        """Plan changes of a group's properties, whether or not it exists."""
+        """Plan changes of a group's properties; the group need not exist. Return the plan or the error."""
         current = self._metadata.configs(GROUP, group_id)
         after = apply_alterations(current, alterations, GROUP_KEYS.keys.get, self._configs.group(group_id).get)
         if isinstance(after, ApiError):
@@ -109,7 +110,9 @@ class ConfigAdmin:
         return _planned(ResourceName(GROUP, group_id), current, after)
 
     def plan_broker(self, name: str, alterations: Sequence[Alteration]) -> Planned | ApiError:
-        """Plan changes of this broker's dynamic properties (`name` its id), or of those of all brokers (`name` "")."""
+        """Plan changes of the dynamic properties of this broker (`name` is its id) or of all brokers (`name` is "").
+        Return the plan or the error.
+        """
         refused = _refused_for_broker(alterations, cluster=not name)
         if refused:
             return refused
@@ -133,7 +136,9 @@ class ConfigAdmin:
         return _planned(ResourceName(BROKER, name), current, after)._replace(stored=use)
 
     def store(self, planned: Sequence[Planned]) -> Pending[ApiError]:
-        """Store all planned changes of this turn, each resource once, in one commit. The error counts for all."""
+        """Store all planned changes of this turn, each resource once, in one commit. The result is one error for
+        all, or NO_ERROR.
+        """
         changes = list(chain.from_iterable(plan.changes for plan in planned))
         stored = self._metadata.alter_configs(changes) if changes else completed(NO_ERROR)
         return stored.then(partial(_stored, planned))
@@ -152,7 +157,9 @@ def _planned(resource: ResourceName, current: Mapping[str, str], after: Mapping[
 
 
 def _stored(planned: Sequence[Planned], failure: ApiError) -> ApiError:
-    """Log what was stored, or why nothing was, and notify the parts that use it."""
+    """Log the stored changes and notify the parts that use them, or log why nothing was stored. Return the error or
+    NO_ERROR.
+    """
     if failure:
         logger.error("%s: properties not changed: %s", _named(planned), failure.message)
         return failure

@@ -45,15 +45,15 @@ _SIMPLE_ASSIGNORS: Final = frozenset(
 
 
 class BrokerConfig(BrokerProperties):
-    """Every broker property that is declared for it as a typed attribute:
+    """The broker's properties, each as a typed attribute:
 
-    `group.share.max.size` is `group_share_max_size`. `values` have the defaults of groups, too.
+    `group.share.max.size` is `group_share_max_size`. `values` includes the defaults of groups.
 
-    `originals` are the texts that were set, by canonical name; a missing one has its default. `hidden` are names whose
-    text came through a config provider, and is never shown. `super_principals` are the entries of `super.users`, as
-    TYPE:NAME; `security` is each listener's protection, by name; `listener_properties` are the texts of properties that
-    begin with `listener.name.`. `warnings` are sentences for the user, in order. Instances do not change:
-    `with_dynamic` makes another.
+    `originals` are the texts that were set, by canonical name; other properties have their defaults. `hidden` are
+    the names whose text came through a config provider, and is therefore never shown. `super_principals` are the
+    entries of `super.users`, as TYPE:NAME; `security` is each listener's protection, by name; `listener_properties`
+    are the texts of properties that begin with `listener.name.`. `warnings` are sentences for the user, in order.
+    Instances are immutable: `with_dynamic` returns a new one.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class BrokerConfig(BrokerProperties):
     ) -> BrokerConfig:
         """Return the configuration: the property file, overridden by the environment, and both by the options.
 
-        `environment` are variables by their own names. `of_node`: for a node in front of a cluster, on which other
-        properties have an effect. Raise ConfigError for the first bad value.
+        `environment` has the variables by name. `of_node`: the configuration is for a node in front of a cluster,
+        where other properties have an effect. Raise ConfigError for the first invalid value.
         """
         warnings: list[str] = []
         in_environment = _of_environment(environment, warnings)
@@ -125,7 +125,9 @@ class BrokerConfig(BrokerProperties):
         return cls(originals, (*warnings, *without_effect), of_listeners, hidden)
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
-        """Return this configuration with `dynamic` texts laid over it. Raise ConfigError if the result is invalid."""
+        """Return a copy of this configuration in which the `dynamic` texts override others. Raise ConfigError if the
+        result is invalid.
+        """
         own = {name: text for name, text in dynamic.items() if is_listener_property(name)}
         plain = {name: text for name, text in dynamic.items() if name not in own}
         hidden = self.hidden - dynamic.keys()
@@ -133,12 +135,14 @@ class BrokerConfig(BrokerProperties):
 
     @property
     def data_dir(self) -> str:
-        """The one data folder."""
+        """The single data folder."""
         return self.log_dirs[0] if self.log_dirs else self.log_dir
 
     @property
     def retention_ms(self) -> int:
-        """`retention.ms` of a topic without its own: from `log.retention.ms`, `.minutes` or `.hours`; -1 for ever."""
+        """The default of `retention.ms` for topics, from `log.retention.ms`, `.minutes` or `.hours`; -1 means for
+        ever.
+        """
         millis = self.log_retention_ms
         if millis is None and self.log_retention_minutes is not None:
             millis = self.log_retention_minutes * 60_000
@@ -148,17 +152,17 @@ class BrokerConfig(BrokerProperties):
 
     @property
     def roll_ms(self) -> int:
-        """`segment.ms` of a topic without its own."""
+        """The default of `segment.ms` for topics."""
         return self.log_roll_ms if self.log_roll_ms is not None else self.log_roll_hours * _HOUR_MS
 
     @property
     def roll_jitter_ms(self) -> int:
-        """`segment.jitter.ms` of a topic without its own."""
+        """The default of `segment.jitter.ms` for topics."""
         return self.log_roll_jitter_ms if self.log_roll_jitter_ms is not None else self.log_roll_jitter_hours * _HOUR_MS
 
     @property
     def flush_ms(self) -> int:
-        """`flush.ms` of a topic without its own."""
+        """The default of `flush.ms` for topics."""
         millis = self.log_flush_interval_ms
         return millis if millis is not None else self.log_flush_scheduler_interval_ms
 
@@ -174,8 +178,8 @@ class BrokerConfig(BrokerProperties):
 
     @property
     def requested_features(self) -> dict[str, int | None]:
-        """Feature levels that properties ask for, None for on at any level: `group.share.enable` is about
-        share.version.
+        """Feature levels that properties require, by feature; None for any level above 0. `group.share.enable`
+        concerns share.version.
         """
         if self.group_share_enable is None:
             return {}
@@ -193,7 +197,7 @@ class BrokerConfig(BrokerProperties):
         )
 
     def connection_overrides(self) -> dict[str, int]:
-        """`max.connections.per.ip.overrides` as address -> limit. ConfigError when it is no such list."""
+        """Return `max.connections.per.ip.overrides` as a limit for each address. Raise ConfigError if it is invalid."""
         return _connection_overrides(self.max_connections_per_ip_overrides)
 
     def _normalise(self) -> None:
@@ -204,7 +208,9 @@ class BrokerConfig(BrokerProperties):
 
 
 def _of_environment(environment: Mapping[str, str], warnings: list[str]) -> Mapping[str, str]:
-    """Return the properties in the environment, without variables of the same prefix that are no properties."""
+    """Return the properties set by variables; add warnings about variables with the same prefix that name no
+    property.
+    """
     if not any(name.startswith("SHAREQ_") for name in environment):
         return NOTHING
     from shareq.broker.config.keys.known_names import is_property
@@ -285,7 +291,7 @@ def _check(config: BrokerConfig) -> None:
 
 
 def _check_bounded(config: BrokerConfig) -> None:
-    """Raise ConfigError for a group default outside of the bounds that hold for groups."""
+    """Raise ConfigError if the default of a group's property is outside of the bounds for groups."""
     for own, least, greatest in BOUNDED:
         value, low, high = (int_value(config.values, name) for name in (own, least, greatest))
         if low > high:

@@ -11,7 +11,7 @@ from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 
 class ConfigOp(IntEnum):
-    """Operations by their number in IncrementalAlterConfigs."""
+    """Operations by their numbers in IncrementalAlterConfigs."""
 
     SET = 0
     DELETE = 1
@@ -23,7 +23,7 @@ _OPERATIONS: Final = frozenset(ConfigOp)
 
 
 class Alteration(NamedTuple):
-    """One change of one property. `op` is the client's number; `value` counts for all operations but DELETE."""
+    """One change of one property. `op` is the client's number; `value` is used by all operations except DELETE."""
 
     key: str
     op: int
@@ -31,7 +31,7 @@ class Alteration(NamedTuple):
 
 
 def check_alterations(alterations: Sequence[Alteration]) -> ApiError:
-    """Return the first fault of the changes that can be found without looking at the current values."""
+    """Return the first error in the changes that can be found without the current values, or NO_ERROR."""
     keys = [alteration.key for alteration in alterations]
     if len(set(keys)) != len(keys):
         return ApiError(ErrorCode.INVALID_REQUEST, "A configuration name appears more than once")
@@ -49,10 +49,9 @@ def apply_alterations(
     key_of: Callable[[str], ConfigKey[Any] | None],
     effective: Callable[[str], ConfigValue],
 ) -> dict[str, str] | ApiError:
-    """Return a resource's own properties after the changes, which `check_alterations` has passed.
+    """Return a resource's own properties after changes that have passed `check_alterations`, or the error.
 
-    APPEND and SUBTRACT start from the list in effect: `effective` returns it where the resource has no value of its
-    own.
+    APPEND and SUBTRACT change the list in effect; `effective` returns it if the resource has no value of its own.
     """
     result = dict(current)
     for alteration in alterations:

@@ -12,7 +12,7 @@ _OF_LISTENERS = ("max.connections", "max.connection.creation.rate")
 
 
 def listener_numbers(properties: Mapping[str, str], names: list[str]) -> dict[str, ListenerNumbers]:
-    """Return the limits that these listeners set themselves, by listener.
+    """Return the limits set for single listeners, by listener.
 
     `properties` are all that begin with `listener.name.`. Raise ConfigError if one is invalid.
     """

@@ -21,7 +21,7 @@ _UNITS: Final = tuple(SYNONYMS[name] for name in ("retention.ms", "segment.ms", 
 
 
 class ConfigSynonym(NamedTuple):
-    """One setting of a property, or its default. `value` is None if it must not be shown."""
+    """One setting of a property, or its default. `value` is None if it may not be shown."""
 
     name: str
     value: str | None
@@ -31,7 +31,7 @@ class ConfigSynonym(NamedTuple):
 class ConfigEntry(NamedTuple):
     """One property in effect. `synonyms` are all settings of it, the effective one first.
 
-    `sensitive`: its value is not shown. `unlisted`: only for clients that ask for it by name.
+    `sensitive`: its value is not shown. `unlisted`: it is shown only to clients that ask for it by name.
     """
 
     key: ConfigKey[Any]
@@ -44,8 +44,8 @@ class ConfigEntry(NamedTuple):
 
 
 class BrokerLayers(NamedTuple):
-    """The broker's configuration by source: the values set for this broker at run time, those set for the whole
-    cluster, and those from the start.
+    """The broker's configuration by source: values set at run time for this broker, values set for all brokers, and
+    values from the start.
     """
 
     config: BrokerConfig
@@ -58,7 +58,9 @@ class BrokerLayers(NamedTuple):
         return name in self.config.hidden
 
     def synonyms(self, names: Sequence[str]) -> tuple[ConfigSynonym, ...]:
-        """Return all settings of these names: the strongest source first, within a source in the order of `names`."""
+        """Return all settings of these names, ordered by the precedence of their sources, within a source in the
+        order of `names`.
+        """
         synonyms: list[ConfigSynonym] = []
         layers = (
             (self.own, ConfigSource.DYNAMIC_BROKER),
@@ -81,7 +83,7 @@ class BrokerLayers(NamedTuple):
 def describe_topic(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
-    """Return every public topic property, by name. `values` are in effect, `overrides` the topic's own."""
+    """Return every public topic property, by name. `values` are the ones in effect, `overrides` the topic's own."""
     fallbacks = {key.name: SYNONYMS.get(key.name, ()) for key in TOPIC_KEYS}
     return [
         _entry(key, values[key.name], overrides, ConfigSource.TOPIC, layers.synonyms(fallbacks[key.name]))
@@ -93,9 +95,9 @@ def describe_topic(
 def describe_group(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
-    """Return every public group property, by name. `values` are shown, `overrides` are the group's own.
+    """Return every public group property, by name. `values` are the ones to show, `overrides` the group's own.
 
-    Properties of shareq's own are listed if the group sets them, and otherwise unlisted.
+    Properties that only shareq has are listed if the group sets them, and otherwise unlisted.
     """
     entries: list[ConfigEntry] = []
     for key in sorted(GROUP_KEYS, key=_name):
@@ -128,7 +130,7 @@ def describe_broker(layers: BrokerLayers) -> list[ConfigEntry]:
 
 
 def _of_listeners(layers: BrokerLayers) -> list[ConfigEntry]:
-    """Return the properties of single listeners, those that may change while the broker runs."""
+    """Return those properties of single listeners that may change while the broker runs."""
     entries: list[ConfigEntry] = []
     for name in sorted({**layers.static, **layers.cluster, **layers.own}):
         key = listener_key(name)
@@ -141,16 +143,16 @@ def _of_listeners(layers: BrokerLayers) -> list[ConfigEntry]:
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
-    """Return the settings of a property, from the first one under its own name on.
+    """Return the settings of a property, beginning with the first one by its own name.
 
-    Settings in other units of the same time follow.
+    Settings of the same time in other units follow.
     """
     units = next((units for units in _UNITS if name in units), (name,))
     return tuple(dropwhile(lambda synonym: synonym.name != name, layers.synonyms(units)))
 
 
 def describe_cluster(layers: BrokerLayers) -> list[ConfigEntry]:
-    """Return the properties that were set for all brokers while they run."""
+    """Return the properties that were set at run time for all brokers."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER
     entries: list[ConfigEntry] = []
     for name in sorted(layers.cluster):

@@ -1,7 +1,8 @@
-"""Properties of one group (ConfigResource GROUP): share groups' and consumer groups', each with a broker-wide default.
+"""Properties of one group (ConfigResource GROUP): share groups' and consumer groups', each with a broker-wide
+default.
 
-A group need not exist to have properties. A change is checked strictly against the broker's bounds; what is stored is
-clamped to them when it is used, because the bounds may have become tighter since.
+A group need not exist to have properties. A change must be within the broker's bounds. Stored values are clamped to
+the bounds when they are used, because these may have become tighter since.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ _RENAMED: Final = {
 
 
 def broker_synonym(name: str, config: BrokerConfig) -> str | None:
-    """Return the broker property that is a group property's default; None if there is none."""
+    """Return the broker property that has a group property's default; None if there is none."""
     synonym = f"group.{name}"
     return synonym if synonym in config.values else None
 
 
 def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """Raise ConfigError unless a group may have these properties, which are all its own ones after a change.
+    """Raise ConfigError unless a group may have these properties, all that it sets itself after a change.
 
-    Values from the broker are not checked: bounds hold for the group's own values, and the rule for session timeout and
+    The broker's values are not checked: bounds hold for the group's own values, and the rule for session timeout and
     heartbeat interval only if the group sets one of the two.
     """
     values = _defaults(config)
@@ -76,7 +77,7 @@ def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> N
 
 
 def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the values in effect for a group: its own, within today's bounds, over the broker's."""
+    """Return the values in effect for a group: its own, clamped to the present bounds, and otherwise the broker's."""
     values = stored_values(group_id, config, overrides)
     for name in values.keys() & overrides.keys():
         values[name] = _clamped(group_id, name, values[name], config)
@@ -84,7 +85,7 @@ def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, st
 
 
 def stored_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the same values, but without clamping the group's own: administrators see what was set."""
+    """Return the same values without clamping the group's own, so that administrators see what was set."""
     values = _defaults(config)
     read_stored(values, overrides, _key, f"group {group_id}")
     return values
@@ -101,9 +102,9 @@ def _clamped(group_id: str, name: str, value: ConfigValue, config: BrokerConfig)
 
 
 def share_group_settings(values: Mapping[str, ConfigValue], *, dead_letters: bool = True) -> ShareGroupSettings:
-    """Return the settings of `group_values` in the form that coordinators and share partitions take.
+    """Return the settings of `group_values` in the form that coordinators and share partitions use.
 
-    `dead_letters`: the feature share.version 2 allows dead letters.
+    `dead_letters` is True if the feature level share.version 2 allows dead letters.
     """
     return settings_from(ShareGroupSettings, values, dead_letters=dead_letters and values[DLQ_TOPIC_NAME] != "")
 

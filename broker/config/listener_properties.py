@@ -1,7 +1,7 @@
 """Protection of listeners: `listener.security.protocol.map`, `sasl.*`, `ssl.*`, and their overrides by listener.
 
-A property of one listener wins over the broker's, and one of a mechanism over the listener's. A value that cannot be
-used is reported by its property's name, because the value may be a secret.
+A property of one listener overrides the broker's, and one of a mechanism overrides the listener's. Errors name only
+the property of an invalid value, because the value may be a secret.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_listener_property(name: str) -> bool:
 
 
 def listener_of(name: str) -> str:
-    """Return the name of the listener, in small letters, to which a property belongs."""
+    """Return the name of the listener to which a property belongs, in lower case."""
     return name[len(_PREFIX) :].partition(".")[0]
 
 

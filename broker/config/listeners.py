@@ -1,4 +1,4 @@
-"""`listeners` and `advertised.listeners`: NAME://HOST:PORT texts as addresses."""
+"""`listeners` and `advertised.listeners`: texts of the form NAME://HOST:PORT, parsed to addresses."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _EVERY_INTERFACE: Final = ("", "0.0.0.0", "::")
 
 
 class Listener(NamedTuple):
-    """One listener. `host` "" and 0.0.0.0 mean every interface, `port` 0 any free one.
+    """One listener. The hosts "" and 0.0.0.0 mean every interface; port 0 means any free port.
 
-    `protocol` is PLAINTEXT, or another one of listener.security.protocol.map that is served.
-    The advertised host is None where clients are to connect to the machine's own name (`host` means every interface
-    and nothing else is configured); the advertised port is None where it is the port that was bound.
+    `protocol` is PLAINTEXT, or another one of listener.security.protocol.map that is served. The advertised host is
+    None if clients should connect to the machine's own name (`host` means every interface and no other is
+    configured); the advertised port is None if it is the bound port.
     """
 
     name: str
@@ -32,9 +32,9 @@ class Listener(NamedTuple):
 
 
 def parse_listeners(values: Mapping[str, ConfigValue]) -> tuple[Listener, ...]:
-    """Return the listeners to open, in the order of `listeners`, without controllers'.
+    """Return the listeners to open, in the order of `listeners`, without those of controllers.
 
-    ConfigError when they are unusable.
+    Raise ConfigError if they are invalid.
     """
     protocols = _protocol_map(values)
     controllers = tuple(name.upper() for name in _texts(values, "controller.listener.names"))
@@ -71,10 +71,11 @@ def _addresses(values: Mapping[str, ConfigValue], key: str) -> dict[str, tuple[s
 
 
 def _check_ports(values: Mapping[str, ConfigValue], addresses: Mapping[str, tuple[str, int]]) -> None:
-    """Raise ConfigError if listeners share a port, unless one has an IPv4 and the other an IPv6 address (as Apache
-    Kafka).
+    """Raise ConfigError if listeners share a port, unless one has an IPv4 and the other an IPv6 address (as in
+    Apache Kafka).
 
-    Controllers' listeners count, so that a file that is valid here is valid there. Advertised ports may be shared.
+    Listeners of controllers count, too, so that a file that is valid here is valid in Apache Kafka. Advertised ports
+    may be shared.
     """
     families: dict[int, list[str]] = {}
     for host, port in addresses.values():

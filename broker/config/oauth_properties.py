@@ -1,6 +1,7 @@
-"""`sasl.oauthbearer.*` of one listener: `listener.name.NAME.oauthbearer.` overrides its others, these the broker's.
+"""`sasl.oauthbearer.*` of one listener: the prefix `listener.name.NAME.oauthbearer.` overrides
+`listener.name.NAME.`, which overrides the broker's.
 
-Loaded only where a listener has OAUTHBEARER. As in Apache Kafka, `ssl.truststore.*` options of its
+This module is imported only if a listener has OAUTHBEARER. As in Apache Kafka, `ssl.truststore.*` options of its
 `oauthbearer.sasl.jaas.config` name the authorities that certify the server of the keys.
 """
 
@@ -69,7 +70,7 @@ def oauth_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[
 
 
 def _must_be_allowed(given: Given, expected: str, allowance: str) -> None:
-    """Raise ConfigError if an expected claim is not set and its absence not allowed (Apache Kafka 4.4:
+    """Raise ConfigError if an expected claim is not set, unless its absence is allowed (Apache Kafka 4.4:
     BrokerJwtValidator).
     """
     if given.value(allowance) is not True:

@@ -1,7 +1,7 @@
 """The current configuration: the broker's properties with their dynamic changes, and those of topics and groups.
 
-Values are looked up on every use. Only resources with their own properties are cached, so names that clients invent
-take no memory.
+Values are looked up on every use. Only resources with properties of their own are cached, so names that clients
+invent take no memory.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class ConfigService:
     """The configuration in effect. It is the coordinators' `ShareGroupSettingsSource`.
 
     `static` is the configuration at the start; `broker` includes the dynamic changes, and each change replaces it.
-    `prepare_listeners` is called before properties of these listeners, given by name, change: it raises ConfigError if
-    the files or values they name cannot be used, and otherwise returns a function that puts them to use.
+    `prepare_listeners` is called, with the names of listeners, before their properties change. It raises ConfigError
+    if the named files or values cannot be used; otherwise it returns a function that applies them.
     """
 
     def __init__(self, config: BrokerConfig, metadata: Metadata) -> None:
@@ -49,7 +49,7 @@ class ConfigService:
         metadata.on_topics_deleted(self._forget_topics)
 
     def topic(self, name: str) -> Mapping[str, ConfigValue]:
-        """Return a topic's effective properties; the broker's defaults for a topic that does not exist."""
+        """Return a topic's effective properties; for a topic that does not exist, the broker's defaults."""
         overrides = self._metadata.configs(TOPIC, name)
         if not overrides:
             return self._plain_topic
@@ -59,7 +59,7 @@ class ConfigService:
         return values
 
     def log_settings(self, name: str) -> LogSettings:
-        """Return a topic's effective properties in the form that its logs take."""
+        """Return a topic's effective properties in the form that its logs use."""
         settings = self._logs.get(name)
         if settings is None:
             if not self._metadata.configs(TOPIC, name):
@@ -68,11 +68,11 @@ class ConfigService:
         return settings
 
     def group(self, group_id: str) -> Mapping[str, ConfigValue]:
-        """Return a group's effective properties, whether or not it exists."""
+        """Return a group's effective properties. The group need not exist."""
         return group_config.group_values(group_id, self.broker, self._metadata.configs(GROUP, group_id))
 
     def share_group(self, group_id: str) -> ShareGroupSettings:
-        """Return a share group's effective settings, whether or not it exists."""
+        """Return a share group's effective settings. The group need not exist."""
         settings = self._share_groups.get(group_id)
         if settings is None:
             if not self._metadata.configs(GROUP, group_id):
@@ -83,7 +83,7 @@ class ConfigService:
         return settings
 
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
-        """Return a consumer group's effective settings, whether or not it exists."""
+        """Return a consumer group's effective settings. The group need not exist."""
         settings = self._consumer_groups.get(group_id)
         if settings is None:
             if not self._metadata.configs(GROUP, group_id):
@@ -96,7 +96,7 @@ class ConfigService:
         return self.broker.log_flush_interval_messages == 1
 
     def cleaner_settings(self) -> CleanerSettings:
-        """Return `log.cleaner.*` in the form that the cleaner takes."""
+        """Return `log.cleaner.*` in the form that the cleaner uses."""
         config = self.broker
         return CleanerSettings(
             enable=config.log_cleaner_enable,
@@ -106,12 +106,14 @@ class ConfigService:
         )
 
     def dynamic_layers(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the texts set at run time: this broker's, and those for all brokers, which the former override."""
+        """Return the texts set at run time: those of this broker, and those of all brokers. The former override the
+        latter.
+        """
         configs = self._metadata.configs
         return _known(configs(BROKER, str(self.static.node_id))), _known(configs(BROKER, ""))
 
     def on_change(self, listener: Callable[[ResourceName], None]) -> None:
-        """Call back after a resource's properties changed and this service shows the new ones."""
+        """Call `listener` after a resource's properties have changed here."""
         self._listeners.append(listener)
 
     def _changed(self, resource: ResourceName) -> None:

@@ -1,7 +1,9 @@
-"""`ssl.*` of one listener: its own (`listener.name.NAME.ssl.*`) override the broker's. Checked without reading files.
+"""`ssl.*` of one listener: properties with its prefix (`listener.name.NAME.ssl.*`) override the broker's. They are
+checked without reading files.
 
-Loaded only where a listener has TLS. Their allowed combinations are those of Apache Kafka's DefaultSslEngineFactory,
-but two that cannot work stop the start here: no key store, and clients' certificates without a trust store.
+This module is imported only if a listener has TLS. The allowed combinations are those of Apache Kafka's
+DefaultSslEngineFactory, except two that cannot work: no key store, and clients' certificates without a trust store.
+These prevent the start.
 """
 
 from __future__ import annotations

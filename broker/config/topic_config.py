@@ -116,7 +116,7 @@ TOPIC_KEYS: Final = ConfigDef(
 )
 
 SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {key.name: key.broker_names for key in TOPIC_KEYS if key.broker_names}
-"""Topic property -> broker properties that it falls back to, the strongest first."""
+"""For each topic property, the broker properties that are its defaults, in order of precedence."""
 
 # Where the fallback is not simply the first synonym's value.
 _COMPUTED: Final[Mapping[str, Callable[[BrokerConfig], ConfigValue]]] = {
@@ -130,7 +130,7 @@ _MUST_BE_DEFAULT: Final = ("remote.storage.enable", "remote.log.copy.disable", "
 
 
 def topic_defaults(config: BrokerConfig) -> dict[str, ConfigValue]:
-    """Return the values of a topic without properties of its own on a broker with this configuration."""
+    """Return the values of a topic that sets no properties, on a broker with this configuration."""
     return dict(_defaults(config))
 
 
@@ -144,14 +144,14 @@ def _defaults(config: BrokerConfig) -> Mapping[str, ConfigValue]:
 
 
 def topic_values(topic: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the values in effect for a topic with these stored properties; log and leave out unreadable ones."""
+    """Return the values in effect for a topic with these stored properties. Unreadable ones are logged and left out."""
     values = topic_defaults(config)
     read_stored(values, overrides, _key, f"topic {topic}")
     return values
 
 
 def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """Raise ConfigError unless the topic may have these properties, which are all its own ones after a change."""
+    """Raise ConfigError unless the topic may have these properties, all that it sets itself after a change."""
     values = topic_defaults(config)
     for name, given in overrides.items():
         values[name] = _key(name).parse(given)
@@ -167,7 +167,7 @@ def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str
 
 
 def log_settings(values: Mapping[str, ConfigValue], config: BrokerConfig) -> LogSettings:
-    """Return the settings of `topic_values` in the form that a partition's log takes."""
+    """Return the settings of `topic_values` in the form that a partition's log uses."""
     policy, own_segment_bytes = values["cleanup.policy"], values["internal.segment.bytes"]
     assert isinstance(policy, tuple)
     settings = settings_from(

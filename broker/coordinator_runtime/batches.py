@@ -1,8 +1,8 @@
 """Limits of the batches that a coordinator appends, so that everything appended can be loaded again.
 
 An operation's records go into one batch of at most the topic's `max.message.bytes`, compressed as they are stored
-(Apache Kafka: CoordinatorRuntime). An operation that takes more fails, and nothing else does. The log's readers take no
-more than `MAX_DECOMPRESSED_BYTES` of records from a batch, so a larger property does not count in full.
+(Apache Kafka: CoordinatorRuntime). An operation with more records fails, and no other one does. Readers of the log
+accept at most `MAX_DECOMPRESSED_BYTES` of records in a batch, which limits a larger property.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ RECORD_OVERHEAD: Final = 32  # varints and deltas around one key and value, roun
 LOAD_BUFFER_BYTES: Final = 5_242_880  # the default of share.coordinator.load.buffer.size
 
 MOST_BYTES_TO_COMPRESS: Final = 16 * 1024 * 1024
-"""Records that are larger than this and than a batch are refused without trying how small they can be made: that would
-hold up all other requests.
+"""Records larger than both this and a batch are refused without compressing them, which would delay all other
+requests.
 """
 
 
 class CoordinatorLogSettings(NamedTuple):
-    """Settings for a coordinator's topic: the codec of its batches, the bytes loaded at a time, and the batch size that
-    is allowed even if the topic's `max.message.bytes` is smaller.
+    """Settings for a coordinator's topic: the codec of its batches, the bytes loaded at a time, and a batch size
+    that is allowed even if it exceeds the topic's `max.message.bytes`.
 
     The properties are read once, at the start.
     """
@@ -37,14 +37,14 @@ class CoordinatorLogSettings(NamedTuple):
 
 
 class BatchLimit(NamedTuple):
-    """The limit of one batch: `max_bytes` includes its header and counts bytes as stored."""
+    """The limit of one batch. `max_bytes` counts bytes as stored, including the header."""
 
     max_bytes: int
     compression: Compression
 
     @classmethod
     def of(cls, settings: CoordinatorLogSettings, max_message_bytes: int) -> BatchLimit:
-        """`max_message_bytes`: the topic's `max.message.bytes` as it is now."""
+        """Return the limit for the topic's present `max.message.bytes`."""
         wanted = max(max_message_bytes, settings.least_max_batch_bytes)
         return cls(min(wanted, MAX_DECOMPRESSED_BYTES), settings.compression)
 
@@ -55,12 +55,12 @@ class BatchLimit(NamedTuple):
 
     @property
     def most_bytes(self) -> int:
-        """Keys and values of more bytes are refused, whatever they could be compressed to."""
+        """The most bytes of keys and values; more are refused, even if they could be compressed to less."""
         compressed = self.compression is not Compression.NONE
         return max(MOST_BYTES_TO_COMPRESS, self.max_bytes) if compressed else self.max_bytes
 
     def takes(self, records: Sequence[RecordData], size: int | None = None) -> bool:
-        """Return True if the records fit into one batch. `size`: their `encoded_bytes`, if known."""
+        """Return True if the records fit into one batch. `size` is their `encoded_bytes`, if known."""
         most = encoded_bytes(records) if size is None else size
         if most + HEADER_SIZE <= self.max_bytes:
             return True
@@ -71,7 +71,7 @@ class BatchLimit(NamedTuple):
 
 
 class LogBatchRoom:
-    """A `LogRoom` of one coordinator's topic. `limit` gives the limit as it is now."""
+    """A `LogRoom` of one coordinator's topic. `limit` returns the present limit."""
 
     def __init__(self, serde: RecordSerde, limit: Callable[[], BatchLimit]) -> None:
         self._serde = serde
@@ -115,7 +115,9 @@ def encoded_bytes(records: Sequence[RecordData]) -> int:
 
 
 def parts_of(records: Sequence[RecordData], max_bytes: int) -> list[Sequence[RecordData]]:
-    """Cut records, in order, into parts of at most `max_bytes` by `encoded_bytes`; a larger record is alone."""
+    """Return the records, in order, in parts of at most `max_bytes` by `encoded_bytes`; a larger record has a part
+    of its own.
+    """
     parts: list[Sequence[RecordData]] = []
     first, size = 0, 0
     for at, data in enumerate(records):

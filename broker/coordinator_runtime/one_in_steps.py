@@ -1,11 +1,11 @@
 """Work of a coordinator's partition that takes several ticks of the loop, and the operations queued behind it.
 
-A long decision and the replay of a log are coroutines that pause, or wait for something under way. Nothing else is
-decided meanwhile, so the state they go by is theirs alone. Other operations wait in order and are then run, a few in
+A long decision and the replay of a log are coroutines that pause, or wait for a result. Nothing else is decided
+meanwhile, so nothing else changes the state that they use. Other operations wait in order and are then run, a few in
 each tick.
 
-The collector rests from the first step to the tick after the last one, in which the decision is replayed, as it does
-for long requests (`Turns`).
+Garbage collection is held off from the first step to the tick after the last one, in which the decision is replayed,
+as for long requests (`Turns`).
 """
 
 from __future__ import annotations
@@ -25,19 +25,23 @@ from shareq.protocol.errors import ErrorCode
 T = TypeVar("T")
 
 MOST_IN_A_TICK = 64
-"""The most operations that have waited and are done in one tick."""
+"""The most queued operations that are run in one tick."""
 
 
 @dataclass(slots=True)
 class Waiting:
-    """One operation that waits: `answer` when its turn comes, or when its records are durable; else `fail`."""
+    """A queued operation. `answer` is called at its turn, or when its records are durable; `fail` is called
+    otherwise.
+    """
 
     answer: Callable[[], None]
     fail: Callable[[ErrorCode], None]
 
 
 class OneInSteps:
-    """The one coroutine that pauses or waits, resumed in a tick of its own, and the operations queued behind it."""
+    """The one coroutine that pauses or waits, which is resumed in a tick of its own, and the operations queued
+    behind it.
+    """
 
     __slots__ = ("_answering", "_behind", "_budget", "_call_soon", "_fail", "_work")
 
@@ -55,7 +59,7 @@ class OneInSteps:
         return self._work is not None or (bool(self._behind) and not self._answering)
 
     def __len__(self) -> int:
-        """Return how many operations wait, the one that is being decided among them."""
+        """Return how many operations wait, including the one that is being decided."""
         return len(self._behind) + (self._fail is not None)
 
     def run(
@@ -64,8 +68,10 @@ class OneInSteps:
         done: Callable[[T], None],
         fail: Callable[[ErrorCode], None] | None = None,
     ) -> None:
-        """Start a coroutine now and continue it in later ticks; `done` receives its result, before the operations that
-        wait behind it. It may not raise. `fail`: of the operation that it decides.
+        """Start a coroutine now and continue it in later ticks.
+
+        `done` is called with its result, before the operations queued behind it; it must not raise. `fail` belongs
+        to the operation that the coroutine decides.
         """
         self._work, self._fail = work, fail
         self._step(work, done)
@@ -75,7 +81,7 @@ class OneInSteps:
         self._behind.append(waiting)
 
     def give_up(self) -> list[Waiting]:
-        """Return the operation that is being decided, and all behind it. None of them is called any more."""
+        """Return the operation that is being decided, and all behind it; none of them is called any more."""
         own = [] if self._fail is None else [Waiting(_nothing, self._fail)]
         taken = own + list(self._behind)
         self._work, self._fail = None, None
@@ -84,9 +90,7 @@ class OneInSteps:
         return taken
 
     def _step(self, work: Coroutine[T], done: Callable[[T], None], *, in_own_tick: bool = False) -> None:
-        """Go on with the coroutine. The first step belongs to the turn that started the coroutine, and does not make it
-        longer.
-        """
+        """Continue the coroutine. Its first step runs in the turn that started it, and does not lengthen that turn."""
         if self._work is not work:
             return  # given up
         COLLECTOR.hold_off(self)
@@ -110,7 +114,9 @@ class OneInSteps:
             self._call_soon(self._ended)
 
     def _answer(self, first: Callable[[], None]) -> None:
-        """Call `first`, then the waiting operations: at most `MOST_IN_A_TICK`, and none after one that pauses."""
+        """Call `first`, then the waiting operations: at most `MOST_IN_A_TICK`, and none after an operation that
+        pauses.
+        """
         if self._at_work():
             return  # what is left comes behind these
         self._answering = True
@@ -129,13 +135,13 @@ class OneInSteps:
         return self._work is not None
 
     def _ended(self) -> None:
-        """Allow garbage collection in the tick after the last step, when the data of the decision has been released."""
+        """Allow garbage collection in the tick after the last step, when the decision's data has been released."""
         if self._work is None or COLLECTOR.has_little_to_look_at():
             COLLECTOR.let_go(self)
 
 
 class LoadTurns:
-    """The loads of one coordinator's partitions, one at a time, each for its share of every turn."""
+    """The loads of one coordinator's partitions, which run one after the other, each in its share of every turn."""
 
     __slots__ = ("_turns",)
 
@@ -143,7 +149,7 @@ class LoadTurns:
         self._turns: deque[Pending[None]] = deque()  # of loads that are not at their ends; the first is under way
 
     def take(self, loaded: Pending[bool]) -> Pending[None]:
-        """Return a turn, which is completed when all earlier loads have ended; this load ends with `loaded`."""
+        """Return a pending that completes when all earlier loads have ended. This load ends when `loaded` completes."""
         turn: Pending[None] = Pending()
 
         def ended(_loaded: bool) -> None:

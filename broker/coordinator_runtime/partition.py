@@ -2,12 +2,12 @@
 
 Operations of one loop tick are decided one after the other on the replayed state and share one append. They are
 answered when that append is durable, so a crash undoes nothing that was answered. If an append fails, the shard is
-thrown away and its log replayed: the state is then exactly what was written before. If the log has another owner by
-now, or waits for a later take-over, the partition ends instead.
+discarded and its log replayed, so that the state is exactly the one written before. If the log has another owner by
+then, or waits for a later take-over, the partition resigns instead.
 
-A request may wait for other requests, or for time: it is kept here under its token until a later operation answers it
-(`LateAnswer`). When a shard is thrown away, all its waiting requests are refused; the clients look for the coordinator
-and ask again.
+A request may wait for other requests, or for time: it is parked here under a token until a later operation answers
+it (`LateAnswer`). When a shard is discarded, all its parked requests are refused; the clients look for the
+coordinator and ask again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 
 class ProducerEpoch(NamedTuple):
-    """The producer that writes in a transaction."""
+    """The id and epoch of the producer that writes in a transaction."""
 
     producer_id: int
     epoch: int
@@ -63,7 +63,7 @@ class ProducerEpoch(NamedTuple):
 
 @dataclass(slots=True)
 class _Parked:
-    """One request that waits for others, or for time."""
+    """One parked request, which waits for other requests or for time."""
 
     complete: Callable[[Message], None]
     fail: Callable[[ErrorCode], None]
@@ -72,8 +72,8 @@ class _Parked:
 class CoordinatorPartition(Generic[ShardT]):
     """One partition of a coordinator's topic: its shard, its log, and its pending operations.
 
-    Owns the shard; everything runs on the loop's thread. `loaded` is completed by the end of the last load: false if
-    the log cannot be read, or the partition resigned before.
+    Owns the shard; everything runs on the loop's thread. `loaded` completes at the end of the last load, with False
+    if the log cannot be read, or the partition resigned before.
     """
 
     def __init__(
@@ -87,9 +87,9 @@ class CoordinatorPartition(Generic[ShardT]):
         *,
         leads: bool = True,
     ) -> None:
-        """Hold no state until a load, which has to follow.
+        """Create the partition without a state; a load must follow.
 
-        `leads` false: another broker does, every operation is refused.
+        With `leads` False, another broker leads it, and every operation is refused.
         """
         self._env = env
         self._log = log
@@ -116,12 +116,13 @@ class CoordinatorPartition(Generic[ShardT]):
         self.loaded: Pending[bool] = completed(False) if self._lost else Pending()
 
     def load_now(self) -> None:
-        """Load the log in one go, for a start: nobody waits for another turn of the loop."""
+        """Load the log in one turn, during a start, when nothing else waits for the loop."""
         self._reloaded(result_of(self._load_or_resign(unpaused)))
 
     def load(self, *, refuses: bool = False) -> None:
-        """Load the log in steps, when other partitions are loaded that began before. Operations wait for the end, or if
-        it `refuses`, get COORDINATOR_LOAD_IN_PROGRESS until then.
+        """Load the log in steps, after loads of other partitions that began before.
+
+        Operations wait for the end of the load or, with `refuses`, get COORDINATOR_LOAD_IN_PROGRESS until then.
         """
         self._refuses_until_loaded = refuses
         if self.loaded.done:
@@ -139,14 +140,14 @@ class CoordinatorPartition(Generic[ShardT]):
         *,
         producer: ProducerEpoch | None = None,
     ) -> Pending[T]:
-        """Run the operation now; its response comes when its records, and all before them, are durable.
+        """Run the operation now; its response comes when its records, and all earlier ones, are durable.
 
-        `failed` makes the response when the append fails; its error is the one that Apache Kafka's coordinators return:
-        NOT_COORDINATOR for a log that cannot be written, UNKNOWN_SERVER_ERROR for records that do not fit into a batch
-        of the topic, which changes nothing else; see also `load`. The records are part of `producer`'s transaction, if
-        given.
+        `failed` returns the response if the append fails. Its error is the one that Apache Kafka's coordinators
+        return: NOT_COORDINATOR for a log that cannot be written, UNKNOWN_SERVER_ERROR for records that do not fit
+        into a batch, which affects no other operation; see also `load`. If `producer` is given, the records are part
+        of its transaction.
 
-        An operation in steps may pause where others may have their turn; nothing else is decided until it ends.
+        An operation in steps may pause, but nothing else of the partition is decided until it ends.
         """
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
@@ -192,12 +193,14 @@ class CoordinatorPartition(Generic[ShardT]):
         operation: Callable[[ShardT], CoordinatorResult[T] | Steps[CoordinatorResult[T]]],
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
-        """Schedule an operation on whichever shard exists when its turn comes."""
+        """Schedule an operation on the shard that exists when its turn comes."""
         return self.schedule(lambda: operation(self.shard), failed)
 
     def notify(self, operation: Callable[[ShardT], CoordinatorResult[None] | Steps[CoordinatorResult[None]]]) -> None:
-        """`run` an operation that no client asks for. It waits for the end of a load whatever that refuses: news have
-        to be heard by the state that was loaded.
+        """Run an operation that no client has requested, as `run` does.
+
+        It always waits for the end of a load, even one that refuses operations, because the loaded state needs the
+        news.
         """
 
         def run() -> Pending[None]:
@@ -215,7 +218,7 @@ class CoordinatorPartition(Generic[ShardT]):
         producer: ProducerEpoch | None,
         pending: Pending[T],
     ) -> None:
-        """Take the other steps of a decision in later ticks, and `schedule` it when it is made."""
+        """Run the remaining steps of a decision in later ticks, and `schedule` the decision at the end."""
 
         def done(decided: CoordinatorResult[T] | RecordsTooLarge | None) -> None:
             if decided is None:
@@ -226,7 +229,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._in_steps.run(self._decide(steps), done, lambda error: pending.complete(failed(error)))
 
     async def _decide(self, steps: Steps[CoordinatorResult[T]]) -> CoordinatorResult[T] | RecordsTooLarge | None:
-        """Take the remaining steps; return None after a fault, which is logged."""
+        """Run the remaining steps and return the decision; None after a fault, which is logged."""
         await PAUSE
         try:
             return await in_steps(steps)
@@ -237,7 +240,7 @@ class CoordinatorPartition(Generic[ShardT]):
             return None
 
     def _behind(self, again: Callable[[], Pending[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
-        """Repeat the operation once the running steps have ended, unless they refuse others."""
+        """Repeat the operation once the running steps have ended, unless they refuse other operations."""
         if self._refuses_until_loaded:
             return completed(failed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         return self._wait(again, failed)
@@ -265,11 +268,11 @@ class CoordinatorPartition(Generic[ShardT]):
         operation: Callable[[int], CoordinatorResult[None] | Steps[CoordinatorResult[None]]],
         failed: Callable[[ErrorCode], M],
     ) -> Pending[M]:
-        """`schedule` an operation whose answer may have to wait for others: the `LateAnswer` with the token it is given
-        brings it, in its own result or in a later one.
+        """Schedule an operation whose answer may have to wait for other requests.
 
-        `failed` makes the answer when the append fails that it would have come with, and NOT_COORDINATOR when the shard
-        is thrown away meanwhile, or the broker stops.
+        The operation gets a token; a `LateAnswer` with this token, in its own result or a later one, has the answer.
+        `failed` returns the answer if that append fails, and with NOT_COORDINATOR if the shard is discarded
+        meanwhile, or the broker stops.
         """
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
@@ -303,22 +306,24 @@ class CoordinatorPartition(Generic[ShardT]):
 
     @property
     def is_lost(self) -> bool:
-        """Every operation is refused until the broker starts again, or a later owner's load."""
+        """True if every operation is refused until the broker starts again, or until a later owner loads the
+        partition.
+        """
         return self._lost
 
     @property
     def is_at_rest(self) -> bool:
-        """True if everything that its shard says is durable, and nothing is being decided."""
+        """True if the shard's whole state is durable, and nothing is being decided."""
         return not (self._lost or self._collected or self._in_flight or self._in_steps.busy)
 
     @property
     def waiting(self) -> int:
-        """Operations that are not durable."""
+        """The number of operations that are not durable yet."""
         return len(self._collected) + sum(map(len, self._in_flight)) + len(self._in_steps)
 
     def resign(self) -> None:
-        """End pending operations, and all later ones, with NOT_COORDINATOR: the partition was deleted, its log is
-        closed, or another broker leads it.
+        """End pending operations, and all later ones, with NOT_COORDINATOR, because the partition was deleted, its
+        log was closed, or another broker leads it.
         """
         self._lost = True
         self._generation += 1
@@ -335,10 +340,11 @@ class CoordinatorPartition(Generic[ShardT]):
         self._timer.stop()
 
     def end_transaction(self, marker: TransactionMarker, log: MarkedLog) -> Pending[ErrorCode]:
-        """Append the marker that ends a producer's transaction in this partition's `log`; the answer comes when it is
-        durable.
+        """Append the marker that ends a producer's transaction in this partition's `log`; the answer comes when it
+        is durable.
 
-        INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED: it is not appended, and the transaction goes on.
+        After INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED, nothing is appended, and the transaction
+        stays open.
         """
         if self._lost:
             return completed(ErrorCode.NOT_COORDINATOR)
@@ -393,7 +399,9 @@ class CoordinatorPartition(Generic[ShardT]):
             self._log.before_append(self._on_ready)
 
     def _make_room(self, size: int, limit: BatchLimit, producer: ProducerEpoch | None) -> bool:
-        """Append what is collected if `size` bytes of the producer's do not go with it; False if that was refused."""
+        """Append the collected records if `size` bytes of `producer` cannot be in the same batch. Return False if
+        the append was refused.
+        """
         if self._records and (self._producer != producer or self._records_bytes + size > limit.shared_bytes):
             generation = self._generation
             self._append()
@@ -403,7 +411,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return True
 
     def _replay(self, records: Sequence[CoordinatorRecord], producer: ProducerEpoch | None) -> bool:
-        """Replay decided records. False: the state machine could not take them, and was reloaded."""
+        """Replay decided records. Return False if the state machine could not replay them, and was reloaded."""
         offset = self._log.log_end_offset + len(self._records)
         producer_id = producer.producer_id if producer is not None else NO_PRODUCER_ID
         shard = self.shard
@@ -424,7 +432,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return self._limited
 
     def _refuse_too_large(self, waiting: Waiting) -> None:
-        """Fail one operation alone, before anything of it is replayed."""
+        """Fail one operation whose records are too large, before any of them is replayed. Others are not affected."""
         logger.warning(
             "%s-%d: an operation is refused: its records do not fit into a batch of %d bytes (max.message.bytes)",
             self._log.topic,
@@ -465,7 +473,7 @@ class CoordinatorPartition(Generic[ShardT]):
             waiting.answer()
 
     def _fail(self, error: ErrorCode) -> None:
-        """Refuse all that waits; replay the log, if it takes appends again."""
+        """Refuse all waiting operations; replay the log, if it accepts appends again."""
         if error is LOG_IS_OVER:
             logger.warning(
                 "%s: the log is over; the partition resigns, %d operations refused", self._name, self.waiting
@@ -508,7 +516,8 @@ class CoordinatorPartition(Generic[ShardT]):
             self.loaded.complete(loaded)
 
     async def _load_or_resign(self, breathe: Breathe) -> ShardT:
-        """Return the shard as its log has it. If the log cannot be read, return an empty one and refuse all operations.
+        """Return the shard loaded from its log. If the log cannot be read, return an empty one and refuse all
+        operations.
 
         The rest of the broker works without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
         """
@@ -567,7 +576,9 @@ def _result_of(decided: CoordinatorResult[T] | RecordsTooLarge) -> CoordinatorRe
 
 
 def coordinator_error(error: ErrorCode) -> ErrorCode:
-    """Return the coordinator's answer for a failed append (Apache Kafka: CoordinatorOperationExceptionHelper)."""
+    """Return the error that the coordinator returns for a failed append (Apache Kafka:
+    CoordinatorOperationExceptionHelper).
+    """
     if error in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
         return ErrorCode.NOT_COORDINATOR
     if error in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
@@ -578,7 +589,9 @@ def coordinator_error(error: ErrorCode) -> ErrorCode:
 def _transactional_batch(
     records: list[RecordData], producer: ProducerEpoch, compression: Compression, now_wall_ms: int
 ) -> bytearray:
-    """Return a batch of records of a transaction. No sequence is counted: the coordinator alone writes them."""
+    """Return a batch of records of a transaction. It has no sequence, since only the coordinator writes such
+    batches.
+    """
     return build_batch(
         records,
         timestamp_ms=now_wall_ms,

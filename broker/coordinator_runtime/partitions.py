@@ -1,7 +1,8 @@
-"""The partitions of one coordinator's internal topic: made on first use, or when the broker takes one over.
+"""The partitions of one coordinator's internal topic, which are created on first use, or when the broker takes one
+over.
 
-At a start they are loaded in one go, before the broker listens: nobody waits for another turn of the loop, and a turn
-costs time. Later loads go in steps, one after the other.
+During a start each is loaded in one turn, before the broker listens, since nothing else waits for the loop. Later
+loads run in steps, one after the other.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 class CoordinatorPartitions(Generic[ShardT]):
     """The owner of the shards of `topic`, one for each of its partitions.
 
-    `loads` is how long loading their logs took, from the request for a load on; `room` shows a shard how much one
-    operation may append.
+    `loads` has the durations of loads, each from its request on; `room` shows a shard how much one operation may
+    append.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class CoordinatorPartitions(Generic[ShardT]):
         return 0 if topic is None else topic.partitions
 
     def place_of(self, name: str) -> int:
-        """Return the partition that has a group or a transactional id; 0 while the topic does not exist."""
+        """Return the partition that has a group or a transactional id; 0 if the topic does not exist."""
         count = self.count
         return self._host.routes.group(name, count) if count else 0
 
@@ -66,18 +67,20 @@ class CoordinatorPartitions(Generic[ShardT]):
                     self._make(partition, CoordinatorPartition.load_now)
 
     def get(self, partition: int) -> CoordinatorPartition[ShardT]:
-        """Return the partition's runtime; `partition` must be below `count`. It refuses all if another broker leads it.
+        """Return the partition's runtime; `partition` must be below `count`. If another broker leads it, it refuses
+        all operations.
 
-        At its first use operations wait for its load.
+        At its first use, operations wait for its load.
         """
         found = self._partitions.get(partition)
         return self._make(partition, CoordinatorPartition.load) if found is None else found
 
     def take_over(self, partition: int) -> Pending[bool]:
-        """Load a partition whose log is another one by now, and led by this broker. The answer comes at the load's end:
-        false if the log cannot be read, or the partition is given up before.
+        """Load a partition that this broker leads from now on, from its new log.
 
-        Until then operations get COORDINATOR_LOAD_IN_PROGRESS: how long that is depends on where the log is kept.
+        The answer comes at the end of the load: False if the log cannot be read, or the partition is given up
+        before. Until then operations get COORDINATOR_LOAD_IN_PROGRESS, for a time that depends on where the log is
+        stored.
         """
         self.resign(partition)
         return self._make(partition, lambda made: made.load(refuses=True)).loaded
@@ -118,12 +121,12 @@ class CoordinatorPartitions(Generic[ShardT]):
                 found.resign()
 
     def refuse_parked(self) -> None:
-        """Fail every parked request with NOT_COORDINATOR: its clients ask another broker."""
+        """Fail every parked request with NOT_COORDINATOR, so that its client asks another broker."""
         for partition in self:
             partition.refuse_parked()
 
     def __iter__(self) -> Iterator[CoordinatorPartition[ShardT]]:
-        """Return the partitions in use; the others hold nothing."""
+        """Return the partitions in use; others have no state."""
         return iter(list(self._partitions.values()))
 
     def close(self) -> None:

@@ -1,11 +1,11 @@
-"""Loading a coordinator's log: every record that can be read is replayed, and nothing in the log stops the load.
+"""Loading of a coordinator's log: every record that can be read is replayed, and nothing in the log stops the load.
 
-A record is believed if it is of a batch whose CRC is right, of a type and version that this release knows, that makes
-sense by itself (`RecordSerde.decode`) and fits the records before it (`replay`). Anything else is skipped, with a line
-in the log: damaged bytes, batches that cannot be decompressed, records without a key, records that no coordinator
-writes. (Apache Kafka skips records of unknown types and gives the partition up for the others.) That a record is
-genuine is not checked: clients cannot write to these topics, but could in earlier releases. What is missing then is
-made consistent by the shard (`on_loaded`).
+A record is replayed if the CRC of its batch is right, if this release knows its type and version, and if it is valid
+by itself (`RecordSerde.decode`) and after the records before it (`replay`). Anything else is skipped, with a line in
+the broker's log: damaged bytes, batches that cannot be decompressed, records without a key, records that no
+coordinator writes. (Apache Kafka skips records of unknown types and gives the partition up for the others.) It is
+not checked that the coordinator wrote a record: clients cannot write to these topics, but could in earlier releases.
+If records are missing, the shard makes its state consistent (`on_loaded`).
 """
 
 from __future__ import annotations
@@ -37,22 +37,24 @@ logger = logging.getLogger(__name__)
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 LARGEST_BATCH_BYTES: Final = 256 * 1024 * 1024
-"""A batch that is larger, compressed or not, is skipped. Earlier releases wrote what a client sent: up to 100 MiB."""
+"""The size above which a batch is skipped, compressed or not. Earlier releases wrote batches of clients of up to 100
+MiB.
+"""
 
 ELEMENT_BYTES: Final = 512
-"""So many bytes of a value count as an element of the turn's budget, and so does each record beside."""
+"""The bytes of a value that count as one element of the turn's budget. Each record counts as one more."""
 
 MOST_READ_BYTES: Final = 256 * 1024
-"""So much is read at a time, if no batch is larger. A read makes the spans of all its batches before the first of them
-is replayed, and of small ones 5 MB took 50 ms.
+"""The most bytes read at a time, if no batch is larger. A read makes the spans of all its batches before the first
+is replayed; for 5 MB of small batches that took 50 ms.
 """
 
 MAX_LINES: Final = 10
-"""Lines of one load about what it skipped; the others are counted."""
+"""The most log lines of one load about what it skipped; further ones are counted."""
 
 
 class CoordinatorLoadError(Exception):
-    """A coordinator's log cannot be read at all now. Names the topic, the partition and the offset."""
+    """Error: a coordinator's log cannot be read at all now. The text names the topic, the partition and the offset."""
 
     def __init__(self, message: str, *, log_is_over: bool = False) -> None:
         super().__init__(message)
@@ -60,7 +62,9 @@ class CoordinatorLoadError(Exception):
 
 
 class Loaded(NamedTuple):
-    """The result of a load: records replayed, and places skipped, each a record or a range of records."""
+    """The result of a load: the number of records replayed, and of places skipped, each of which is a record or a
+    range of records.
+    """
 
     records: int
     skipped: int
@@ -75,15 +79,17 @@ async def replay_log(
 ) -> Loaded:
     """Replay every readable record of the log into the shard, up to what is durable when the replay gets there.
 
-    Reads `load_buffer_bytes` at a time, and `MOST_READ_BYTES` at most; a larger batch is read by itself, up to
-    `LARGEST_BATCH_BYTES`. Raises CoordinatorLoadError if the log refuses to be read.
+    Read `load_buffer_bytes` at a time, at most `MOST_READ_BYTES`; a larger batch is read by itself, up to
+    `LARGEST_BATCH_BYTES`. Raise CoordinatorLoadError if a read of the log is refused.
     """
     return await _Load(log, shard, serde, breathe, load_buffer_bytes).run()
 
 
 def replay_one(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
-    """Replay a record, live or at load. `producer_id`: the producer of the transaction it is part of, or
-    NO_PRODUCER_ID. Raises InconsistentRecords.
+    """Replay a record, during operation or at a load.
+
+    `producer_id`: the producer of the transaction that the record is part of, or NO_PRODUCER_ID. Raise
+    InconsistentRecords.
     """
     if producer_id == NO_PRODUCER_ID:
         shard.replay(record, offset)
@@ -174,7 +180,7 @@ class _Load(Generic[ShardT]):
             raise CoordinatorLoadError(f"{self._name}: reading offset {offset}: {error}") from error
 
     async def _replay_batches(self, read: ReadResult) -> int:
-        """Return the offset behind them; 0 without any."""
+        """Replay the batches; return the offset behind them, 0 if there are none."""
         end = 0
         for span in read.batches:
             data = read.records[span.position : span.position + span.size]

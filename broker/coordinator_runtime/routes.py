@@ -1,4 +1,6 @@
-"""The partitions of a coordinator's topic that keep what belongs to a name."""
+"""Routes: the partition of a coordinator's topic that has the records of a group, transactional id or share
+partition.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from shareq.coordinator.share.keys import SharePartitionKey
 
 
 class Routes(NamedTuple):
-    """A partition's number by name and number of partitions. A route has to last as long as the topic's records."""
+    """Functions that return a partition's number for a name and the number of partitions. A route may not change
+    while the topic has records.
+    """
 
     share_partition: Callable[[SharePartitionKey, int], int]
     group: Callable[[str, int], int]
@@ -18,4 +22,4 @@ class Routes(NamedTuple):
 
 
 AS_APACHE_KAFKA: Final = Routes(share_partition_for, group_partition_for)
-"""So that its brokers find the same names in the same logs."""
+"""Apache Kafka's routes, so that its brokers find each name in the same partition."""

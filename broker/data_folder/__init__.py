@@ -1,1 +1,1 @@
-"""The data folder as a whole: which cluster owns it, and the metadata in it, which is kept twice."""
+"""The data folder as a whole: the cluster that owns it, and its metadata, which is kept twice."""

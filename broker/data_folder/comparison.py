@@ -1,4 +1,4 @@
-"""A choice between two differing records of metadata at a start. Pure."""
+"""The choice between two different records of metadata at a start. Pure."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Verdict(Enum):
 class Found(NamedTuple):
     """The content of one record of metadata.
 
-    `state` lacks the record's own entries; it is None if the record is missing or unreadable. `problem`: why the record
-    cannot be trusted; "" if it can be, or is missing. `number` is 0 in a database of format 1. `damaged`: the record
-    exists, but was altered, however much of it can be used. `newest`: the last commit visible in it, if earlier ones
-    cannot be read; otherwise 0.
+    `state` leaves out the entries about the record itself; it is None if the record is missing or unreadable.
+    `problem` is why the record cannot be trusted; "" if it can be, or is missing. `number` is 0 in a database of
+    format 1. `damaged` is True if the record exists but was altered, even if a part can be used. `newest` is the
+    last commit that can be seen, if earlier ones cannot be read; otherwise 0.
     """
 
     state: MetaState | None = None
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 def found_in_database(state: MetaState) -> Found:
-    """Return the content of a readable database; take the record's own entries out of `state`."""
+    """Return the content of a readable database; remove the entries about the record itself from `state`."""
     number, digest = state.meta.pop(NUMBER, None), state.meta.pop(DIGEST, None)
     actual = digest_of(state)
     if not state.meta.get(CLUSTER_ID):
@@ -81,7 +81,7 @@ def found_in_journal(journal: Journal) -> Found:
 def compare(database: Found, journal: Found) -> Verdict:
     """Compare both records and return the verdict.
 
-    A later commit wins over an earlier one, a sound record over an unsound one.
+    A later commit is preferred to an earlier one, and a sound record to an unsound one.
     """
     if database.sound and journal.sound:
         if database.number != journal.number:

@@ -48,8 +48,8 @@ def apply_and_digest(state: MetaState, changes: Iterable[MetaChange], digest: in
 
 
 def _row_number(row: MetaChange) -> int:
-    """Return two checksums of the row, mixed: checksums are linear, and sums of linear values can be equal for unequal
-    rows.
+    """Return two checksums of the row, mixed by multiplication: checksums are linear, and sums of linear values may
+    be equal for different rows.
     """
     line = encode_change(row)
     mixed = ((crc32(line) << 32 | crc32c(line)) * _ODD) & _BITS
@@ -61,14 +61,14 @@ def _sum_of(state: MetaState, rows: Iterable[MetaChange]) -> int:
 
 
 def _touched(state: MetaState, change: MetaChange) -> tuple[MetaChange, ...]:
-    """Return a row for each key under which the change puts or removes something."""
+    """Return a row for each key under which the change adds or removes something."""
     if isinstance(change, DropTopic) and (topic := state.topics.get(change.name)) is not None:
         return change, PutDeleted(topic)
     return (change,)
 
 
 def _row_like(state: MetaState, key: MetaChange) -> MetaChange | None:
-    """Return the row that the state has under the key of a change; None without."""
+    """Return the row of the state that has the key of the change; None if there is none."""
     match key:
         case PutTopic(topic):
             return _put(PutTopic, state.topics.get(topic.name))

@@ -1,6 +1,7 @@
-"""`metadata.journal` as a file: read at a start, an append for each commit, rewritten when it has grown.
+"""`metadata.journal` as a file: it is read at a start, each commit is appended, and it is rewritten when it has
+grown.
 
-While a loop runs, an append is synced off it: the database has the commit on stable storage already.
+While an event loop runs, an append is synced off the loop: the database already has the commit on stable storage.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ GROWTH: Final = 4  # how many times what the whole state takes
 
 
 class JournalFile:
-    """The file in `data_dir`. Methods raise OSError. After one, nothing may be appended before a `rewrite`.
+    """The journal's file in `data_dir`. Methods raise OSError; after that, nothing may be appended before a
+    `rewrite`.
 
     With `in_background` an append returns before it is synced. `on_failed_sync` is called with the error of a failed
     sync, which is treated as an error of the append.
@@ -39,7 +41,7 @@ class JournalFile:
     def look(self) -> tuple[Found, str]:
         """Return the journal's content and the cluster id of its first line ("" without one).
 
-        Change and raise nothing.
+        Nothing is changed or raised.
         """
         try:
             data = self._fs.read_bytes(self.path)
@@ -57,7 +59,7 @@ class JournalFile:
         return self._size > max(SMALL_BYTES, GROWTH * self._whole_bytes)
 
     def append(self, changes: Sequence[MetaChange], number: int, digest: int) -> None:
-        """Write one commit behind the others, and have it synced."""
+        """Append one commit, and have it synced."""
         if self._file is None:
             self._file = self._fs.open(self.path)
         lines = format_commit(changes, number, digest)
@@ -70,14 +72,14 @@ class JournalFile:
             self._synced_bytes = self._size
 
     def rewrite(self, cluster_id: str, state: MetaState, number: int, digest: int) -> None:
-        """Replace the whole content by this state, durably."""
+        """Replace the whole content by this state, to stable storage."""
         self.close(sync=False)
         data = format_journal(cluster_id, state, number, digest)
         self._fs.write_atomic(self.path, data, sync=True)
         self._size = self._whole_bytes = self._synced_bytes = len(data)
 
     def close(self, *, sync: bool = True) -> None:
-        """Give the file back, with all that was appended on stable storage if `sync`."""
+        """Close the file; with `sync`, only when everything appended is on stable storage."""
         file, self._file = self._file, None
         if file is not None:
             try:

@@ -4,9 +4,10 @@ r"""`metadata.journal`: the second record of metadata, in lines of text. Pure.
     <crc>\t<change>\t<field>\t...            any number of changes, see `encode_change`
     <crc>\tcommit\t<number>\t<digest>        the changes since the last commit are one; `digest` of the state then
 
-The CRC-32C, 8 hex digits, covers everything between the tab behind it and the end of its line. Fields are UTF-8, with
-backslash, tab and line feed written as \\, \t and \n; ids, salts and keys are in hex. The first commit of a file has
-the whole state in it. What comes after the last commit was cut off, and never happened.
+The CRC-32C, 8 hex digits, covers everything between the tab behind it and the end of its line. Fields are UTF-8,
+with backslash, tab and line feed written as \\, \t and \n; ids, salts and keys are in hex. The first commit of a
+file has the whole state in it. Lines after the last commit are the rest of a commit that was cut off, and do not
+count.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class Journal:
     """The content of a journal.
 
     `state` and its recorded `digest` are those after commit `sequence`, the last one before anything unreadable.
-    `cut_off`: bytes of a commit that never happened follow. `damage`: an unreadable place with commits after it; ""
-    if there is none. `newest` is the number of the last commit that can be seen.
+    `cut_off` is True if bytes of an unfinished commit follow. `damage` describes an unreadable place with commits
+    after it; "" if there is none. `newest` is the number of the last commit that can be seen.
     """
 
     __slots__ = ("cluster_id", "cut_off", "damage", "digest", "newest", "sequence", "state")
@@ -48,7 +49,7 @@ class Journal:
 
 
 def format_journal(cluster_id: str, state: MetaState, sequence: int, digest: int) -> bytes:
-    """Return a whole journal with one commit, which has everything in it."""
+    """Return the content of a new journal: one commit with the whole state."""
     header = checked_line(_TAB.join((b"journal", _VERSION, cluster_id.encode())), _TAB)
     return header + format_commit(state.rows(), sequence, digest)
 
@@ -61,7 +62,7 @@ def format_commit(changes: Iterable[MetaChange], sequence: int, digest: int) -> 
 
 
 def parse_journal(data: bytes) -> Journal:
-    """Parse the bytes of a journal. Raise ValueError if even the first line is unreadable."""
+    """Return the content of a journal. Raise ValueError if even its first line is unreadable."""
     lines = data.split(b"\n")
     ending = lines.pop()
     header = line_body(lines[0], _TAB) if lines else None
@@ -111,7 +112,7 @@ def _commits_in(lines: list[bytes]) -> list[int]:
 
 
 def encode_change(change: MetaChange) -> bytes:
-    """One change as a line, without its CRC. Also the row of a state that the change puts there."""
+    """Return one change as a line, without its CRC. It also stands for the row of the state that the change adds."""
     kind = kind_of(change)
     encoded = [kind.tag.encode()]
     for each, value in zip(kind.types, kind.values(change), strict=True):
@@ -130,7 +131,7 @@ _TEXT: Final[Mapping[type[Value], Callable[..., bytes]]] = {
 
 
 def _decode(tag: bytes, fields: list[bytes]) -> MetaChange | None:
-    """Decode a change. Return None if no release up to this one writes it."""
+    """Return the decoded change; None if no release up to this one writes it."""
     kind = BY_TAG.get(tag.decode(errors="replace"))
     if kind is None:
         return None

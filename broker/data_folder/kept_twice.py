@@ -1,7 +1,8 @@
-"""Metadata in two independent records: a database, and a journal beside it. Either brings back the other.
+"""Metadata in two independent records: a database, and a journal beside it. Each can be restored from the other.
 
 A commit is written to the database first, then to the journal; both have its number and a digest of the whole state
-after it. A process that dies in between leaves the database one commit ahead, and the next start rewrites the journal.
+after it. A process that dies in between leaves the database one commit ahead, and the next start rewrites the
+journal.
 """
 
 from __future__ import annotations
@@ -20,30 +21,32 @@ logger = logging.getLogger(__name__)
 
 
 class DamagedMetadataError(Exception):
-    """Neither record of metadata can be trusted. One sentence; nothing was changed."""
+    """Error: neither record of metadata can be trusted. The text is one sentence; nothing was changed."""
 
 
 class FirstRecord(Protocol):
-    """The database as it is found at a start. Methods raise OSError, but for `look`."""
+    """The database as a start finds it. All methods except `look` raise OSError."""
 
     name: str
-    """The name of its file."""
+    """The name of the database's file."""
 
     def look(self) -> Found:
-        """Return the record's content. Create nothing that is missing."""
+        """Return the record's content. A missing file is not created."""
 
     def open(self) -> MetaDb:
         """Return the database, ready for commits; create it if it does not exist."""
 
     def set_aside(self) -> list[str]:
-        """Rename its files, so that there is none, and return their names then. They can be opened under these."""
+        """Rename its files, so that none of them remains, and return their new names, under which they can be
+        opened.
+        """
 
     def close(self) -> None:
-        """Release what `look` has opened. Harmless the second time, and after `open`."""
+        """Close what `look` has opened. A second call, or one after `open`, has no effect."""
 
 
 class Records(NamedTuple):
-    """The two records found by a start. `journal_cluster_id` is that of the journal's first line, "" without one."""
+    """The two records found by a start. `journal_cluster_id` is that of the journal's first line, "" if it has none."""
 
     database: Found
     journal: Found
@@ -55,12 +58,12 @@ class Records(NamedTuple):
 
     @property
     def are_of_format_1(self) -> bool:
-        """True if there is a database with uncounted commits and no trace of a journal."""
+        """True if there is a database with uncounted commits, and no trace of a journal."""
         old = self.database.sound and self.database.number == 0
         return old and self.journal.state is None and not self.journal.problem
 
     def cluster_ids(self) -> dict[str, str]:
-        """Return the cluster ids by the file that has them."""
+        """Return the cluster ids by the name of the file that has them."""
         said = {"metadata.journal": self.journal_cluster_id}
         if self.database.sound:  # else it may be the id that is damaged
             said["meta.db"] = self.database.cluster_id
@@ -68,14 +71,14 @@ class Records(NamedTuple):
 
 
 def look_at_records(database: FirstRecord, journal: JournalFile) -> Records:
-    """Read both. Changes nothing."""
+    """Return the content of both records. Nothing is changed."""
     return Records(database.look(), *journal.look())
 
 
 def open_records(database: FirstRecord, journal: JournalFile, records: Records) -> TwiceKeptMetaDb:
-    """Make the records equal if they are not, and open them. DamagedMetadataError, OSError.
+    """Make the records equal if they differ, and open them. Raise DamagedMetadataError, OSError.
 
-    With neither there, both are made by the first commit.
+    If both are missing, the first commit creates them.
     """
     verdict = records.verdict
     if verdict is Verdict.REFUSE:
@@ -95,8 +98,8 @@ def open_records(database: FirstRecord, journal: JournalFile, records: Records) 
 def options_to_repair(records: Records, cluster_id: str) -> str:
     """Return the options that `shareq verify --repair` needs for records that a start refuses.
 
-    `cluster_id`: the marker's, or "". Trust the record of the marker's cluster, if any has a cluster, rather than
-    another, a sound one rather than a damaged one, and one with later commits rather than earlier ones.
+    `cluster_id` is the marker's, or "". The record to trust is chosen by three rules in this order: it has the
+    marker's cluster id; it is sound; it has the later commits.
     """
     named = {"meta.db": records.database, "metadata.journal": records.journal}
     usable = {name: found for name, found in named.items() if found.cluster_id}
@@ -156,10 +159,10 @@ def _own_entries(number: int, digest: int) -> list[MetaChange]:
 class TwiceKeptMetaDb:
     """A `MetaDb` whose commits go to a database and to a journal.
 
-    Where the journal is synced in the background, it may lack the last commits after a loss of power, not the database.
-    When the journal cannot be written, the commit counts all the same, because the database has it: one log line, and
-    the next commit rewrites the journal. `on_first_commit` is called when both have a state, after each commit
-    until it returns True. It must not raise.
+    If the journal is synced in the background, it may lack the last commits after a power loss; the database does
+    not. If the journal cannot be written, the commit counts nevertheless, because the database has it: this is
+    logged, and the next commit rewrites the journal. `on_first_commit` is called after each commit, when both
+    records have a state, until it returns True. It must not raise.
     """
 
     def __init__(self, database: MetaDb, journal: JournalFile, state: MetaState, number: int, digest: int) -> None:
@@ -218,7 +221,7 @@ class TwiceKeptMetaDb:
         logger.error("%s: not written, the next change of metadata tries again: %s", self._journal.path, error)
 
     def _current(self) -> MetaState:
-        """Return the committed state; read it again after a commit that failed."""
+        """Return the committed state, which is read again after a failed commit."""
         if self._state is None:
             self._state = self._database.load()
             for key in (NUMBER, DIGEST):

@@ -1,4 +1,4 @@
-"""`shareq.data`: the file that says that a folder is a broker's, of which cluster, and in which format. Pure.
+"""`shareq.data`: the file that marks a folder as a broker's data folder, with its cluster and format. Pure.
 
     shareq data folder
     format 2
@@ -6,7 +6,7 @@
     state new                               until metadata has been written down twice, then `state used`
     crc32c <8 hex digits>                   of everything above
 
-Lines of another name, which a later release may add, are skipped. Formats:
+Lines with other names, which a later release may add, are skipped. Formats:
 
     1   no such file, and no second record of metadata
     2   this file, and `metadata.journal` beside `meta.db`
@@ -25,7 +25,7 @@ _TITLE: Final = "shareq data folder"
 
 
 class Marker(NamedTuple):
-    """The content of the marker file. `used`: metadata was written; if none is found, some is lost."""
+    """The content of the marker file. `used`: metadata was written, so that a folder without any has lost it."""
 
     cluster_id: str
     used: bool
@@ -40,7 +40,7 @@ def format_marker(marker: Marker) -> bytes:
 
 
 def parse_marker(data: bytes) -> Marker:
-    """Parse a marker, also one of a later format. Raise ValueError if it is damaged."""
+    """Return the content of a marker, which may be of a later format. Raise ValueError if it is damaged."""
     text = content_of(data)
     if text is None:
         raise ValueError("its checksum is missing")

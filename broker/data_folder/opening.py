@@ -1,11 +1,11 @@
-"""Opening a data folder: its owner, its lock, its marker, and its metadata out of two records.
+"""Opening of a data folder: its owner, its lock, its marker, and its metadata from two records.
 
-The order of a first start: lock, marker (durable), database, journal, and the marker again, which from then on records
+The order of a first start: lock, marker (durable), database, journal, and the marker again, which from then on shows
 that metadata exists. After a crash in between, the next start continues with the folder.
 
-A commit is written to `meta.db`, then to the journal, with its number and a digest of the whole state. A start believes
-the later one of those whose digest fits, and makes the other of it. When the journal cannot be written, the commit
-counts all the same, and the next one rewrites the journal.
+A commit is written to `meta.db`, then to the journal, with its number and a digest of the whole state. Of the
+records whose digest fits, a start believes the later one, and restores the other from it. If the journal cannot be
+written, the commit counts nevertheless, and the next one rewrites the journal.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 class DataFolder(NamedTuple):
     """An open folder. Its owner closes `meta_db` and calls `release_lock`.
 
-    `from_format_1`: the folder had format 1 until now, and holds the data of a broker of that format.
+    `from_format_1`: the folder had format 1 until now, and has the data of a broker of that format.
     """
 
     meta_db: TwiceKeptMetaDb
@@ -58,10 +58,11 @@ def open_data_folder(
     *,
     syncs_journal_in_background: bool = False,
 ) -> DataFolder:
-    """Open the folder, made if it is absent. DataFolderError, DataFolderInUseError, OSError: then nothing is open.
+    """Open the folder; create it if it is missing. Raise DataFolderError, DataFolderInUseError or OSError, after
+    which nothing is open.
 
-    `make_room` is called when the folder is ours and before anything is written, for a disk that is full.
-    `syncs_journal_in_background` where a loop runs: see `JournalFile`.
+    `make_room` is called when the folder is known to be ours and before anything is written, in case the disk is
+    full. `syncs_journal_in_background` requires a running loop: see `JournalFile`.
     """
     look_at_folder(fs, data_dir)  # before there is even a lock in it
     with ExitStack() as undo:
@@ -90,12 +91,12 @@ def open_data_folder(
 
 
 def write_marker(fs: Fs, data_dir: str, marker: Marker) -> None:
-    """Put the marker into the folder, durably. OSError."""
+    """Write the marker into the folder, to stable storage. Raise OSError."""
     fs.write_atomic(f"{data_dir}/{MARKER_FILE}", format_marker(marker), sync=True)
 
 
 def _check(data_dir: str, occupant: Occupant, marker: Marker | None, records: Records) -> None:
-    """DataFolderError when the files are of different clusters, or say that metadata is lost."""
+    """Raise DataFolderError if the files are of different clusters, or if metadata is lost."""
     said = records.cluster_ids()
     if marker is not None:
         said[MARKER_FILE] = marker.cluster_id
@@ -114,7 +115,7 @@ def _check(data_dir: str, occupant: Occupant, marker: Marker | None, records: Re
 def _settled_marker(
     fs: Fs, data_dir: str, occupant: Occupant, marker: Marker | None, records: Records, meta_db: TwiceKeptMetaDb
 ) -> Marker:
-    """Return the marker as the metadata has it; write it if that is news, or as soon as there is metadata."""
+    """Return the marker that fits the metadata; write it if it has changed, or as soon as there is metadata."""
     if marker is not None and marker.used:
         return marker
     if records.verdict is not Verdict.NOTHING_THERE:
@@ -130,7 +131,9 @@ def _settled_marker(
 
 
 def _write_used(fs: Fs, data_dir: str, used: Marker) -> bool:
-    """Write the marker that metadata exists, durably. Return False if that failed; the commit counts nevertheless."""
+    """Write the marker that shows that metadata exists, to stable storage. Return False if that failed; the commit
+    counts nevertheless.
+    """
     try:
         write_marker(fs, data_dir, used)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""The owner of a folder, found out before a byte in it changes.
+"""The owner of a folder, which is determined before a byte in it is changed.
 
-A data folder is ours when its marker says so; or, when the marker is missing or damaged, when metadata is in it that we
-wrote. A folder that is absent or empty becomes ours. Anything else is refused, and left as it is; so is one that a
-command has begun to make and not finished (`unfinished`), whatever is in it.
+A data folder is ours if its marker shows that or, if the marker is missing or damaged, if it has metadata that we
+wrote. A folder that is missing or empty becomes ours. Any other folder is refused, and not changed; so is one that a
+command has begun to create and not finished (`unfinished`), whatever is in it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _NAMED: Final = 3
 
 
 class DataFolderError(GroundError):
-    """The folder cannot be used. One sentence that names the files; nothing in it was changed.
+    """Error: the folder cannot be used. The text is one sentence that names the files; nothing in the folder was
+    changed.
 
-    `has_repair`: a repair makes it one that can be used, and the sentence names the command.
+    `has_repair`: a command can repair the folder, and the text names it.
     """
 
     def __init__(self, message: str, *, has_repair: bool = False) -> None:
@@ -42,8 +43,8 @@ class DataFolderError(GroundError):
 class Occupant(NamedTuple):
     """The state of a data folder.
 
-    `marker` is None without a readable one; `fresh`: the folder is still empty. `damage` describes the fault of a
-    marker that cannot be read; "" without a fault.
+    `marker` is None if there is no readable one. `fresh`: the folder is still empty. `damage` describes why the
+    marker cannot be read; "" if it can, or is missing.
     """
 
     marker: Marker | None
@@ -52,7 +53,7 @@ class Occupant(NamedTuple):
 
 
 def repair_hint(data_dir: str, options: str) -> str:
-    """Return the end of a refusal: the command that makes a start possible again, and the changes this command makes
+    """Return the end of a refusal: the command that makes a start possible again, and the changes that it makes
     without asking.
     """
     what = ", makes topics of the folders it finds, with the ids in them" if ADOPT_ALL in options else ""
@@ -60,7 +61,9 @@ def repair_hint(data_dir: str, options: str) -> str:
 
 
 def look_at_folder(fs: Fs, data_dir: str) -> Occupant:
-    """Return the folder's owner. Changes nothing. DataFolderError unless it is ours, or free; OSError."""
+    """Return the folder's state. Nothing is changed. Raise DataFolderError unless the folder is ours or free, and
+    OSError.
+    """
     if not fs.exists(data_dir):
         return Occupant(None, fresh=True)
     if is_unfinished(fs, data_dir):
@@ -92,7 +95,7 @@ def _marker_in(fs: Fs, data_dir: str) -> tuple[Marker | None, str]:
 
 
 def _counts_as_empty(fs: Fs, data_dir: str, name: str) -> bool:
-    """Return True for entries of a file system, and for remains of a first start that was cut off at once."""
+    """Return True for entries that a file system creates, and for those of a first start that was cut off at once."""
     if name == "lost+found":
         return True
     path = f"{data_dir}/{name}"
@@ -115,7 +118,9 @@ def _has_our_metadata(fs: Fs, data_dir: str, names: list[str]) -> bool:
 
 
 def _is_our_database(fs: Fs, data_dir: str, names: list[str]) -> bool:
-    """Return True if the files' bytes are those of our database. SQLite itself would change them by looking."""
+    """Return True if the files' bytes are those of our database. They are read without SQLite, which would change
+    them.
+    """
     files = [name for name in (META_DB_FILE, f"{META_DB_FILE}-wal") if name in names]
     try:
         contents = [fs.read_bytes(f"{data_dir}/{name}") for name in files]
@@ -150,7 +155,7 @@ def _refusal(fs: Fs, data_dir: str, names: list[str], damage: str) -> DataFolder
 
 
 def _is_kafkas(fs: Fs, data_dir: str, names: list[str]) -> bool:
-    """Return True if the folder has the file by which Kafka's brokers know their own, and no file of ours."""
+    """Return True if the folder has the file that marks folders of Apache Kafka's brokers, and no file of ours."""
     if _KAFKA_FILE not in names or not {MARKER_FILE, META_DB_FILE, JOURNAL_FILE}.isdisjoint(names):
         return False
     try:

@@ -18,8 +18,8 @@ _LOG_MAGIC: Final = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")  # the byte order
 
 
 class SqliteRecord:
-    """The `FirstRecord` that SQLite keeps in `path` and beside it. `unique` makes a text that no name has yet;
-    `durable` is the database's.
+    """The `FirstRecord` in the SQLite files at `path` and beside it. `unique` returns a text that no name has yet;
+    `durable` is that of the database.
     """
 
     def __init__(self, path: str, unique: str, *, durable: bool = True) -> None:
@@ -46,7 +46,7 @@ class SqliteRecord:
             return Found(problem=str(error), damaged=True)
 
     def _problem_of_log(self) -> str:
-        """Return why the write-ahead log cannot be trusted, "" if it can. SQLite silently ignores a damaged one."""
+        """Return why the write-ahead log cannot be trusted, "" if it can. SQLite ignores a damaged one silently."""
         try:
             with open(f"{self.name}-wal", "rb") as file:
                 head = file.read(_LOG_HEADER_BYTES)
@@ -67,7 +67,7 @@ class SqliteRecord:
         return database
 
     def set_aside(self) -> list[str]:
-        """SQLite's own files go together: a write-ahead log is no good without its database."""
+        """Rename SQLite's files together: a write-ahead log is useless without its database."""
         folder, name = os.path.split(self.name)
         kept = []
         for suffix in _SUFFIXES:

@@ -1,7 +1,7 @@
-"""`shareq.unfinished`: the file that says that a command has begun to make a data folder, and has not ended.
+"""`shareq.unfinished`: the file of a data folder that a command has begun to create and has not finished.
 
-It is on stable storage before the first byte of the folder's content, and is removed when all content is. Its existence
-says so; its content names the command:
+It is on stable storage before the first byte of the folder's content, and is removed when all content is on stable
+storage. It names the command:
 
     {"unfinished": 1, "command": ["shareq", "restore", "/mnt/backups", "/var/lib/shareq"]}
 """
@@ -20,17 +20,17 @@ _NAMED: Final = 2  # words of a command that name it; arguments come behind them
 
 
 def format_unfinished(command: Sequence[str]) -> bytes:
-    """Return the file's content: the command that makes the folder, word by word."""
+    """Return the file's content: the command that creates the folder, word by word."""
     return json.dumps({"unfinished": 1, "command": list(command)}).encode() + b"\n"
 
 
 def is_unfinished(fs: Fs, data_dir: str) -> bool:
-    """Return whether a command has begun to make the folder and has not ended."""
+    """Return True if a command has begun to create the folder and has not finished."""
     return fs.exists(f"{data_dir}/{UNFINISHED_FILE}")
 
 
 def command_of(fs: Fs, data_dir: str) -> list[str]:
-    """Return the command that makes the folder, no words when its file cannot be read."""
+    """Return the words of the command that creates the folder; an empty list if its file cannot be read."""
     try:
         return [str(word) for word in json.loads(fs.read_bytes(f"{data_dir}/{UNFINISHED_FILE}"))["command"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -38,7 +38,7 @@ def command_of(fs: Fs, data_dir: str) -> list[str]:
 
 
 def run_again(data_dir: str, command: Sequence[str]) -> str:
-    """Return one sentence for an unfinished folder: the command that was interrupted, and the command to run now."""
+    """Return one sentence about an unfinished folder: the interrupted command, and the command to run now."""
     name = " ".join(command[:_NAMED]) or "shareq restore, or shareq import-logs,"
     again = f": `{shlex.join(command)}`" if command else ""
     return f"{data_dir} is unfinished: {name} was cut short; run {name} again, which starts it over{again}"

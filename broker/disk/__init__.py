@@ -1,1 +1,1 @@
-"""Room on the data folder's file system: what is refused when it runs out, and the blocks kept back for that time."""
+"""Free space on the data folder's file system: the refusals when it runs out, and the blocks reserved for that time."""

@@ -1,4 +1,6 @@
-"""The metadata database on a disk that fills up: what grows is refused first, and the rest may use the reserve."""
+"""The metadata database on a disk that fills up: changes that need more space are refused first, and others may use
+the reserve.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class GuardedMetaDb:
         return state
 
     def commit(self, changes: Sequence[MetaChange]) -> None:
-        """Commit like the database. Raise OSError, too, for changes that a full disk does not take."""
+        """Commit to the database. Raise OSError, too, for changes that are refused because the disk is full."""
         if not admits(self._state(), changes, partitions_of=self._partitions):
             raise OSError(errno.ENOSPC, "the disk is nearly full, nothing new is taken")
         try:

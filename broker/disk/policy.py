@@ -1,12 +1,12 @@
-"""A policy for the work that a broker still does as its disk fills up. Pure.
+"""The work that a broker still does as its disk fills up. Pure.
 
     OK         everything
     LOW        everything, with a warning in the log
     FULL       no records of clients, no new topics, no more partitions
     CRITICAL   acknowledgements, offset commits, group membership, deletions and changed properties alone
 
-A state gets worse as soon as the free space falls below its limit, and better only with a quarter more than the limit,
-so that a broker at a limit does not change its mind with each segment. Below the last limit, when writes fail, the
+A state gets worse as soon as the free space falls below its limit, and better only with a quarter more than the
+limit, so that the state does not change with each segment near a limit. Below the last limit, when writes fail, the
 reserve is used: one half for writes of coordinators, all of it for operations that free space and for a stop.
 """
 
@@ -29,7 +29,7 @@ _FULL_ERRORS: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class DiskState(IntEnum):
-    """The state of the free space, from good to bad; see the module's docstring."""
+    """The state of the free space, from good to bad; the module's docstring describes the states."""
 
     OK = 0
     LOW = 1
@@ -38,7 +38,7 @@ class DiskState(IntEnum):
 
 
 class Use(IntEnum):
-    """The purpose of a write, and thereby the share of the reserve given up for it."""
+    """The purpose of a write, which determines the part of the reserve that may be freed for it."""
 
     CLIENTS = 0  # nothing
     COORDINATORS = 1  # half
@@ -54,7 +54,9 @@ class DiskSettings(NamedTuple):
 
 
 class DiskLimits(NamedTuple):
-    """Limits in bytes; below each of the first three the state is at least LOW, FULL, CRITICAL."""
+    """Limits in bytes. With less free space than one of the first three, the state is at least LOW, FULL or
+    CRITICAL.
+    """
 
     low: int
     full: int
@@ -62,7 +64,7 @@ class DiskLimits(NamedTuple):
     reserve: int
 
     def state_of(self, usable_bytes: int) -> DiskState:
-        """Return the state for so much room, whatever it was before."""
+        """Return the state for this much free space, regardless of the previous state."""
         if usable_bytes < self.critical:
             return DiskState.CRITICAL
         if usable_bytes < self.full:
@@ -71,14 +73,14 @@ class DiskLimits(NamedTuple):
 
 
 def limits_of(settings: DiskSettings, total_bytes: int) -> DiskLimits:
-    """Return the limits on a file system of that size: as configured, on small ones a part of it."""
+    """Return the limits on a file system of that size: as configured, and smaller on small file systems."""
     full = min(settings.refuse_bytes, total_bytes // REFUSE_PART)
     low = max(min(settings.warn_bytes, total_bytes // WARN_PART), full)
     return DiskLimits(low, full, full // CRITICAL_PART, min(settings.reserve_bytes, total_bytes // RESERVE_PART))
 
 
 def next_state(state: DiskState, usable_bytes: int, limits: DiskLimits) -> DiskState:
-    """Return the state that follows `state` when so much can be written."""
+    """Return the state that follows `state` when so many bytes are usable."""
     worst = limits.state_of(usable_bytes)
     if worst >= state:
         return worst
@@ -86,13 +88,15 @@ def next_state(state: DiskState, usable_bytes: int, limits: DiskLimits) -> DiskS
 
 
 def room_for_reserve(usable_bytes: int, more: int, limits: DiskLimits) -> bool:
-    """Return True if the reserve may take `more` bytes without causing clients' records to be refused."""
+    """Return True if the reserve may grow by `more` bytes without causing clients' records to be refused."""
     return usable_bytes - more > limits.full + limits.full // MARGIN_PART
 
 
 def first_reserve(usable_bytes: int, limits: DiskLimits) -> int:
-    """Return how many bytes to reserve at the start at most: so few that the disk does not enter a worse state, and
-    half of the free space if the disk is already full.
+    """Return the most bytes to reserve at the start.
+
+    They are so few that the disk does not enter a worse state; on a disk that is full already, they are half of the
+    free space.
     """
     match limits.state_of(usable_bytes):
         case DiskState.CRITICAL:
@@ -103,7 +107,8 @@ def first_reserve(usable_bytes: int, limits: DiskLimits) -> int:
 
 
 def admits(state: DiskState, changes: Iterable[MetaChange], *, partitions_of: dict[str, int]) -> bool:
-    """Return True if changes of the metadata may be committed. `partitions_of`: partitions of existing topics.
+    """Return True if changes of the metadata may be committed. `partitions_of` returns the number of partitions of
+    an existing topic.
 
     Internal topics may always be created: groups need them to commit and to acknowledge.
     """
@@ -129,11 +134,11 @@ def is_full(error: OSError) -> bool:
 
 
 def use_of(path: str) -> Use:
-    """Return the purpose of a file or folder by its path inside the data folder.
+    """Return the purpose of a write, by the path of the file or folder inside the data folder.
 
-    Files of the data folder itself say where logs begin and end, transaction indexes are needed to end a segment, and
-    snapshots of producers to remove one: without them nothing can be deleted. Folders are renamed there when their
-    topic is deleted.
+    Nothing can be deleted without the files in the data folder itself, which have the starts and ends of logs,
+    without transaction indexes, which end a segment, and without snapshots of producers, which are needed to remove
+    one. Folders of deleted topics are renamed there.
     """
     folder, _, name = path.rpartition("/")
     if not folder or name.endswith((".txnindex", ".snapshot")):

@@ -1,9 +1,9 @@
-"""Blocks of the file system that the broker keeps back, and frees for its own writes when the disk is full.
+"""Blocks of the file system that the broker reserves, and frees for its own writes when the disk is full.
 
 DATA/reserve: preallocated; only its size matters, not its content
 
-The file grows by one piece a call, so that no call takes long. Pieces freed on a full disk are allocated again when
-there is room.
+The file grows by one piece in each call, so that no call takes long. Pieces freed on a full disk are allocated again
+when there is room.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ PIECE_BYTES: Final = 4 * 1024 * 1024
 
 
 class Reserve:
-    """The reserve of one data folder. `wanted` is what it should hold, in bytes; 0: what an earlier start has left."""
+    """The reserve of one data folder. `wanted` is its intended size in bytes; with 0, the size that an earlier start
+    has left.
+    """
 
     def __init__(self, fs: Fs, data_dir: str, on_given_up: Callable[[], None] | None = None) -> None:
         self._fs = fs
@@ -33,7 +35,7 @@ class Reserve:
 
     @property
     def size(self) -> int:
-        """The bytes held by the reserve; 0 if the file cannot be opened."""
+        """The present size of the reserve in bytes; 0 if the file cannot be opened."""
         if self._size is None:
             self._size = self._found()
         return self._size
@@ -52,11 +54,11 @@ class Reserve:
 
     @property
     def next_piece(self) -> int:
-        """The bytes that `take` would take; 0 if the reserve is large enough."""
+        """The number of bytes that `take` would add; 0 if the reserve is large enough."""
         return min(max(self.wanted - self.size, 0), PIECE_BYTES)
 
     def take(self, most: int = PIECE_BYTES) -> None:
-        """Hold a piece of up to `most` bytes more, or no more than is wanted. OSError when there is no room for it."""
+        """Add a piece of up to `most` bytes, but no more than is wanted. Raise OSError if there is no room for it."""
         piece = min(self.next_piece, most)
         if piece:
             size = self.size + piece
@@ -66,7 +68,7 @@ class Reserve:
             self._keep(self.wanted)
 
     def give_up(self, use: Use) -> bool:
-        """Release the share of the reserve for that use; return True if there is more space now. Never raises."""
+        """Free the part of the reserve for that use. Return True if there is more free space now. Never raise."""
         kept = self._kept_from(use)
         if kept >= self.size:
             return False

@@ -1,7 +1,8 @@
-"""A file system on which the broker's own writes to a full disk go into the reserve.
+"""A file system whose writes to a full disk use the reserve.
 
-If a write fails for lack of room, it is undone, the part of the reserve that its purpose may use is freed (`use_of` in
-`policy`), and the write is repeated. Clients' records get nothing from the reserve: their files are passed through.
+If a write fails for lack of room, it is undone, the part of the reserve that its purpose may use is freed (`use_of`
+in `policy`), and the write is repeated. Clients' records get nothing from the reserve: writes to their files are
+passed on unchanged.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class _ReservedFile:
 
 
 class ReservedFs:
-    """`Fs` over another one, for paths in one data folder; all others are only handed on."""
+    """An `Fs` over another one, for paths in one data folder. Calls for other paths are passed on unchanged."""
 
     def __init__(self, inner: Fs, data_dir: str, reserve: Reserve) -> None:
         self._inner = inner

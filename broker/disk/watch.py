@@ -1,8 +1,8 @@
-"""Watches the room on the data folder's file system, and keeps the reserve.
+"""A watch on the free space of the data folder's file system, which also maintains the reserve.
 
-It looks a second after something was written, at each tick in which something is written once little more is left than
-can be written in a second, and every second while something is refused or missing. An idle broker with room has no
-timer for it.
+It measures a second after a write; in each tick with a write, if little more is left than can be written in a
+second; and every second while something is refused or the reserve is incomplete. An idle broker with free space has
+no timer for it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _EFFECT: Final = {
 
 
 class DiskWatch:
-    """Owned by the broker. `state` as of the last look; `on_change` is called after it changed. Writes by `fs` get
-    nothing of the reserve.
+    """The watch of a broker's disk. Owned by the broker. `state` is that of the last look; `on_change` is called
+    after it has changed. Writes through `fs` get nothing from the reserve.
     """
 
     def __init__(self, clock: Clock, fs: Fs, data_dir: str, settings: DiskSettings) -> None:
@@ -62,7 +62,7 @@ class DiskWatch:
         self.on_change: Callable[[], None] = _nobody
 
     def start(self) -> None:
-        """Check the disk, and allocate as much of the reserve as fits, before clients can fill the disk."""
+        """Measure the disk, and allocate as much of the reserve as fits, before clients can fill the disk."""
         self.look()
         self._take_first_reserve()
         self._arm(FIRST_LOOK_MS)
@@ -80,7 +80,7 @@ class DiskWatch:
             left -= piece
 
     def make_room_to_start(self) -> None:
-        """Give up the reserve if a start could need it: on a full disk not even the metadata can be opened."""
+        """Free the reserve if the start may need it: on a full disk not even the metadata can be opened."""
         space = self.space()
         if space is not None:
             limits = limits_of(self._settings, space.total_bytes)
@@ -88,7 +88,9 @@ class DiskWatch:
                 self.reserve.give_up(Use.MAKING_ROOM)
 
     def close(self, *, stopping: bool) -> None:
-        """No call comes after this. `stopping`: what a clean stop writes may use the reserve."""
+        """Stop the watch; `on_change` is not called any more. With `stopping`, the writes of a clean stop may use
+        the reserve.
+        """
         self._closed = True
         self._timer.stop()
         if stopping:
@@ -105,7 +107,7 @@ class DiskWatch:
             return None
 
     def writing(self) -> None:
-        """Something is about to be written."""
+        """Note that something is about to be written."""
         if not self._watchful:
             self._arm(INTERVAL_MS)
         elif not self._looks_soon:
@@ -119,12 +121,14 @@ class DiskWatch:
             self._arm_if_needed()
 
     def refuses_clients(self) -> bool:
-        """Return True while clients' records are refused. Looks at the disk again, as space may have become free."""
+        """Return True while clients' records are refused. The disk is measured again, since space may have become
+        free.
+        """
         self.look()
         return self.state >= DiskState.FULL
 
     def write_failed(self, error: OSError) -> None:
-        """Take note that a write of clients' records failed; if for want of room, no more are taken."""
+        """Note that a write of clients' records failed. If that was for lack of room, refuse further ones."""
         if not is_full(error):
             return
         self.look()
@@ -174,7 +178,9 @@ class DiskWatch:
             self._arm(INTERVAL_MS)
 
     def _keep_reserve(self) -> int | None:
-        """Hold one piece more if there is room for it; after how many milliseconds to do that again."""
+        """Add one piece to the reserve if there is room for it. Return after how many milliseconds to do that again,
+        or None.
+        """
         space = self.space()
         if space is None:
             return RETRY_MS

@@ -1,4 +1,4 @@
-"""The context that a handler gets beside the request."""
+"""The context that a handler gets in addition to the request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ audit_logger = logging.getLogger("shareq.authorizer")
 
 
 class RequestContext:
-    """The client of a request, and its version. Shared by all requests of a connection that agree in both."""
+    """The client and the version of a request. Requests of a connection that agree in both share one context."""
 
     __slots__ = ("_account", "_account_of", "api_version", "client_id", "connection", "services")
 
@@ -36,17 +36,17 @@ class RequestContext:
         self._account_of = ""  # the principal
 
     def breathe(self, elements: int = 1) -> Breath:
-        """Count elements that a handler was done with; awaiting the result pauses if the loop's turn is spent."""
+        """Count elements that a handler has processed; the result, when awaited, pauses if the loop's turn is spent."""
         return self.services.env.budget.breathe(elements)
 
     @property
     def quota_names(self) -> tuple[str, str]:
-        """The client as quotas know it: the user's name, and the client id, "" for none."""
+        """The names by which quotas find the client: its user's name, and its client id, "" if there is none."""
         return self.connection.principal.partition(":")[2], self.client_id or ""
 
     @property
     def account(self) -> Account:
-        """The client's use of its quotas; looked up once while neither quotas nor client change."""
+        """The client's use of its quotas. It is looked up again when quotas or the client have changed."""
         account, quotas, principal = self._account, self.services.quotas, self.connection.principal
         if account is None or account.generation != quotas.generation or self._account_of != principal:
             account = quotas.account(*self.quota_names, self.services.env.clock.now_ms())
@@ -55,27 +55,27 @@ class RequestContext:
 
     @property
     def owner(self) -> str:
-        """The owner of objects that the request creates, for limits by owner: the user, or the machine of an
+        """The owner of objects that the request creates, for limits by owner: the user, or the address of an
         unauthenticated client.
         """
         connection = self.connection
         return connection.client_host if connection.principal == ANONYMOUS else connection.principal
 
     def unreadable(self, what: object, error: Exception) -> str:
-        """Return the log's reason for closing the connection after a malformed request (`what`: its
-        RPC and version).
+        """Return the reason, for the log, why the connection is closed after a malformed request. `what` names its
+        RPC and version.
         """
         return f"{what} request cannot be read: {error} (client id {cut(self.client_id)!r})"
 
     def warn(self, logger: logging.Logger, text: str, *arguments: object) -> None:
-        """Log what the client did that is refused: at most ten such lines a minute about one address."""
+        """Log a refused action of the client, in at most ten such lines a minute for one address."""
         host = self.connection.client_host
         self.services.client_lines.log(logger, host, text, logging.WARNING, text, *arguments, client_address=host)
 
     def failed(self, error: Exception) -> None:
         """Close the connection of a request that failed in a later turn, and so gets no answer.
 
-        `CloseConnection` means the client's fault; every other exception is ours, and logged as such.
+        A `CloseConnection` is the client's fault; every other exception is our own fault, and logged as such.
         """
         if isinstance(error, CloseConnection):
             self.connection.abandon(str(error))
@@ -84,10 +84,10 @@ class RequestContext:
         self.connection.abandon("internal error in a request that was handled in turns")
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        """Return True if the client has a right on the resource of this name, as every client has without an
-        authorizer.
+        """Return True if the client has a right on the resource of this name. Without an authorizer, every client
+        has.
 
-        The answer goes to the audit log.
+        The answer is written to the audit log.
         """
         if self.services.authorizer is None:
             return True
@@ -97,8 +97,8 @@ class RequestContext:
         return allowed
 
     def sees(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        """Return the same as `may` without an audit line: for listings of all visible names, and if another right
-        suffices.
+        """Return the same as `may` without an audit line. It is for listings of all visible names, and for rights of
+        which another one suffices.
         """
         authorizer = self.services.authorizer
         if authorizer is None:
@@ -107,7 +107,7 @@ class RequestContext:
         return authorizer.allows(connection.principal, connection.client_host, right.operation, right.kind, name)
 
     def audit(self, right: Right, name: str, allowed: bool) -> None:
-        """Log that the client was allowed or denied something (Apache Kafka: `kafka.authorizer.logger`)."""
+        """Log that a right of the client was allowed or denied (Apache Kafka: `kafka.authorizer.logger`)."""
         connection = self.connection
         self.services.audit.log(
             name,
@@ -126,7 +126,7 @@ class RequestContext:
         return {name for name in names if not self.may(right, name)}
 
     async def find_lacking(self, right: Right, names: Iterable[str]) -> set[str]:
-        """Return the same as `lacking`, pausing between names as there may be many."""
+        """Return the same as `lacking`, with pauses between names, since there may be many."""
         lacking: set[str] = set()
         if self.services.authorizer is not None:
             for name in names:
@@ -136,7 +136,9 @@ class RequestContext:
         return lacking
 
     async def give_back(self, held: dict[Any, Any] | list[Any]) -> None:  # Any: of any kind
-        """Empty what many were noted in: freed together, a hundred thousand entries hold the loop for 10 ms."""
+        """Empty a collection with many entries, in parts: freeing a hundred thousand entries at once holds the loop
+        for 10 ms.
+        """
         while held:
             if isinstance(held, list):
                 del held[-PIECE:]

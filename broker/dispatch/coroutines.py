@@ -21,13 +21,15 @@ _IS_COROUTINE: Final = 0x80  # CO_COROUTINE, see the module `inspect`, which tak
 
 
 def is_coroutine(handle: Callable[..., Any]) -> bool:
-    """Return whether a handler was written as `async def`."""
+    """Return True if a handler was written as `async def`."""
     code = getattr(handle, "__code__", None)
     return code is not None and bool(code.co_flags & _IS_COROUTINE)
 
 
 def plain_handler(row: HandlerRow) -> Callable[[RequestContext, Any], Any]:  # Any: of one RPC, by its module
-    """Return the function `handle` of a row's module, with its coroutines driven if it makes them."""
+    """Return the function `handle` of a row's module; if that is a coroutine function, return a plain one that
+    drives its coroutines.
+    """
     handle = import_module(row.module).handle
     if not is_coroutine(handle):
         return cast(Callable[..., Any], handle)
@@ -39,9 +41,9 @@ def driven(
 ) -> Callable[[RequestContext, Any], T | Pending[T | None]]:
     """Return a plain handler that drives the coroutines of `handle`.
 
-    The time of later turns counts for the client's quota. A coroutine continues after its client has left, so that its
-    changes are complete, unless it `ends_with_client`: then its result is None. A fault in its first step is raised, so
-    the RPC's error is answered; a later one closes the connection.
+    The time of later turns counts towards the client's quota. A coroutine continues after its client has left, so
+    that its changes are complete, unless it `ends_with_client`: then its result is None. A fault in its first step
+    is raised, so the RPC's error is answered; a later one closes the connection.
     """
 
     def start(ctx: RequestContext, request: Any) -> T | Pending[T | None]:
@@ -61,12 +63,12 @@ def driven(
 
 
 def begin_for(ctx: RequestContext, coroutine: Waiting[T]) -> Pending[T]:
-    """Drive a coroutine whose later turns are a client's, as those of a handler."""
+    """Drive a coroutine whose later turns count for a client, as those of a handler do."""
     return begin(coroutine, ctx.services.env.budget, partial(run_in_turns, ctx), ctx.failed)
 
 
 def run_in_turns(ctx: RequestContext, turn: Turn) -> None:
-    """Have work done in turns of the loop; where there are quotas, the time of each is its client's."""
+    """Run work in turns of the loop. Where there are quotas, the time of each turn counts for its client."""
     services = ctx.services
     if services.quotas.active:
         from shareq.broker.dispatch.metering import Metering
@@ -76,7 +78,7 @@ def run_in_turns(ctx: RequestContext, turn: Turn) -> None:
 
 
 def _end_with_client(ctx: RequestContext, answer: Driven[T | None]) -> None:
-    """Cancel a coroutine when the connection is gone; no client waits for the rest of its work."""
+    """Cancel a coroutine when its connection has closed, because no client waits for its result."""
 
     def end() -> None:
         if not answer.result.done:

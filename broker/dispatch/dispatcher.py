@@ -1,8 +1,8 @@
 """Dispatch of frames: header -> table row -> codec -> handler -> codec.
 
-Three kinds of failure stay apart: unreadable bytes or an unsupported RPC close the connection (one log line); a mistake
-of the client is an error code that the handler returns; a mistake of ours is logged once and answered with
-UNKNOWN_SERVER_ERROR where the response has a field for it.
+There are three kinds of failure. Unreadable bytes or an unsupported RPC close the connection, with one log line. A
+mistake of the client is an error code that the handler returns. A fault of our own is logged once, and answered with
+UNKNOWN_SERVER_ERROR if the response has a field for it.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ _FIXED: Final = struct.Struct(">Ii")
 _API: Final = struct.Struct(">hh")
 
 Answer = Message | Rows[Any]
-"""Any: of one RPC, by its handler."""
+"""A response of any RPC, as its handler returns it."""
 
 COUNTED_FRAME: Final = 8_192
-"""The bytes from which on a request's elements are counted before they are read: there may be thousands of them."""
+"""The frame size in bytes from which a request's elements are counted before it is read, because there may be
+thousands.
+"""
 
 # What one connection makes the broker remember: longer headers, and more RPCs and versions, are looked up each time.
 MOST_HEADER_BYTES: Final = 1024
@@ -49,7 +51,7 @@ MOST_ROUTES: Final = 64
 
 
 class Dispatcher:
-    """Handles the frames of all connections of a broker. `requests` counts all requests, by RPC."""
+    """The handling of frames from all connections of a broker. `requests` counts all requests, by RPC."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -62,7 +64,9 @@ class Dispatcher:
         return _ConnectionDispatch(self, connection).handle_frame
 
     def bind(self, connection: Connection, frame: bytes, api: int, api_key: int, version: int) -> BoundRoute:
-        """Bind an RPC on a connection to its route. `api`: key and version as one number. Raise CloseConnection."""
+        """Return the route of an RPC, bound to a connection. `api` has key and version as one number. Raise
+        CloseConnection.
+        """
         route = self._routes.get(api)
         if route is None:
             known = self._served(api_key, version)
@@ -78,7 +82,7 @@ class Dispatcher:
 
     @cached_property
     def metering(self) -> Metering:
-        """The meter of requests' costs, made with the first request that a quota may apply to."""
+        """Return the meter of requests' costs, which is created with the first request to which a quota may apply."""
         from shareq.broker.dispatch.metering import Metering
 
         return Metering(self._services)
@@ -88,7 +92,7 @@ class Dispatcher:
         return self.requests.setdefault(api_key, Requests())
 
     def _served(self, api_key: int, version: int) -> ApiKey:
-        """Return the RPC. Raises CloseConnection when it is not served in this version."""
+        """Return the RPC. Raise CloseConnection if it is not served in this version."""
         try:
             known = ApiKey(api_key)
         except ValueError:
@@ -104,7 +108,7 @@ class Dispatcher:
 
 
 class _ConnectionDispatch:
-    """The dispatcher of one connection, which remembers its look-ups for the connection's later requests."""
+    """The dispatch of one connection's frames, which keeps its look-ups for the connection's later requests."""
 
     __slots__ = ("_connection", "_dispatcher", "_quotas", "_routes")
 
@@ -115,7 +119,7 @@ class _ConnectionDispatch:
         self._routes: dict[int, BoundRoute] = {}  # by key and version as one number
 
     def handle_frame(self, frame: bytes) -> Reply:
-        """Handle one request frame, without its size. Raises CloseConnection."""
+        """Handle one request frame, without its size field. Raise CloseConnection."""
         if len(frame) < _FIXED.size:
             raise CloseConnection(f"request header of {len(frame)} bytes")
         api, correlation_id = _FIXED.unpack_from(frame)
@@ -164,7 +168,7 @@ class _ConnectionDispatch:
     def _answer(
         self, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int, meter: Meter | None
     ) -> Reply:
-        """Hand the request to its handler; the answer's frame, or the slot it will be in."""
+        """Call the handler of the request. Return the answer's frame, or the slot in which it will be."""
         connection, route = self._connection, bound.route
         try:
             answer = route.handle(bound.context, request)
@@ -190,7 +194,7 @@ class _ConnectionDispatch:
         return slot
 
     def _handle_in_turns(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> AnswerSlot:
-        """Have a long request read, handled and answered in turns."""
+        """Have a long request read, handled and answered in turns; return the slot of its answer."""
         from shareq.broker.dispatch.long_requests import LongRequest
 
         slot = AnswerSlot(self._connection, parks=True, requests=bound.requests)
@@ -198,7 +202,7 @@ class _ConnectionDispatch:
         return slot
 
     def _remember(self, api: int, bound: BoundRoute) -> None:
-        """Keep what serves this RPC for the next request that has the same header."""
+        """Keep the bound route of this RPC for the next request with the same header."""
         if len(bound.tail) > MOST_HEADER_BYTES:
             return
         if len(self._routes) >= MOST_ROUTES:
@@ -207,7 +211,7 @@ class _ConnectionDispatch:
 
 
 def _unsupported_api_versions(handlers: Mapping[ApiKey, HandlerRow], correlation_id: int) -> Reply:
-    """Return the answer to an ApiVersions request in a version we do not know.
+    """Return the answer to an ApiVersions request in an unknown version.
 
     Always version 0 with exactly one entry: the client asks again with the maximum in it (KIP-511).
     """
@@ -223,7 +227,7 @@ def _unsupported_api_versions(handlers: Mapping[ApiKey, HandlerRow], correlation
 
 
 def fill(slot: AnswerSlot, bound: BoundRoute, correlation_id: int, response: Answer | None) -> None:
-    """Put a response that was made later into its place."""
+    """Put a response that was made later into its slot."""
     if response is None:
         slot.fill(None)
         return

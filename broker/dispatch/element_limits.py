@@ -1,8 +1,8 @@
-"""Limits of a request's elements, all its arrays together, checked before memory is taken for them.
+"""Limits of a request's elements, counted over all its arrays before memory is allocated for them.
 
-Apache Kafka takes what fits into `socket.request.max.bytes`, which at two bytes an element is 50 million of them. The
-limits lie far above the needs of clients, so a request beyond them is not a client's: the connection is closed, as
-after any other unreadable bytes.
+Apache Kafka accepts what fits into `socket.request.max.bytes`: at two bytes for each element, 50 million elements.
+The limits here are far above the needs of clients, so a request beyond them is treated like unreadable bytes: the
+connection is closed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Final
 from shareq.protocol.api_keys import ApiKey
 
 NAMES: Final = 1_000
-"""Names that exist once or a few times: mechanisms, states, protocols of a member, features, keys of a quota."""
+"""The limit for names that exist once or a few times: mechanisms, states, a member's protocols, features, keys of a
+quota.
+"""
 RESOURCES: Final = 50_000
-"""Resources that an administrator's client names at once: all topics, all groups, their properties."""
+"""The limit for resources that an administrator may name at once: all topics, all groups, their properties."""
 PARTITIONS: Final = 200_000
-"""All partitions that one client may have to do with, with their topics: twice what a broker of this kind leads."""
+"""The limit for partitions, with their topics, that one client may name: twice as many as one broker leads."""
 
 _OF_ANY_SIZE: Final = frozenset(
     {
@@ -90,15 +92,16 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
 
 
 ELEMENT_BYTES: Final = 256
-"""The bytes that an element may have on average: names of topics and groups have up to 249."""
+"""The most bytes of an element on average. Names of topics and groups have up to 249 bytes."""
 
 LEAST_LARGEST: Final = 512 * 1024
 MOST_LARGEST: Final = 32 * 1024 * 1024
 
 
 def largest_frame(api_key: int) -> int:
-    """Bytes that a frame of this RPC may have. Records have limits elsewhere; the size of all other fields is limited
-    by the number of elements.
+    """Return the most bytes that a frame of this RPC may have.
+
+    Records have other limits; the size of all other fields follows from the number of elements.
     """
     if api_key in _OF_ANY_SIZE:
         return 2**31 - 1
@@ -107,5 +110,5 @@ def largest_frame(api_key: int) -> int:
 
 
 def most_elements(api_key: ApiKey) -> int:
-    """Return the limit of elements in a request of this RPC; numbers in arrays count a quarter."""
+    """Return the most elements in a request of this RPC. A number in an array counts as a quarter."""
     return MOST_ELEMENTS.get(api_key, RESOURCES)

@@ -1,8 +1,8 @@
 """Requests that are read, or answered, in more than one turn of the loop.
 
-A long request (`FEW_ELEMENTS`) is read in steps up to its limit (`element_limits.py`), and its answer is written in
-steps, however it was made. One such request runs at a time, the others wait in the order of arrival
-(`foundation/loop/turns.py`), each on its own connection, which handles nothing else in the meantime.
+A request with more than `FEW_ELEMENTS` elements is read in steps, up to its limit (`element_limits.py`), and its
+answer is written in steps. Only one such request runs at a time; others wait in order of arrival
+(`foundation/loop/turns.py`). A connection handles no other request while its own one waits or runs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SMALL: Final = 250  # elements that are freed with what they are in
 
 
 class LongRequest:
-    """A request that is read, handled and answered in turns, into its slot."""
+    """A request that is read, handled and answered in turns. Its answer is put into its slot."""
 
     __slots__ = ("_bound", "_connection", "_correlation_id", "_meter", "_slot")
 
@@ -52,7 +52,7 @@ class LongRequest:
         self._meter = meter
 
     def begin(self, frame: bytes) -> None:
-        """Begin with the next turn that is free."""
+        """Begin to handle the request in the next free turn."""
         context = self._bound.context
         if self._meter is not None:
             self._meter.pause()
@@ -65,9 +65,9 @@ class LongRequest:
             self._bound.context.services.turns.run(self._meter.metered(turn), self._bound.context.failed)
 
     async def _run(self, frames: list[bytes], size: int) -> None:
-        """Read the single frame of `frames`, have the request answered, and free its memory.
+        """Read the only frame in `frames`, have the request answered, and free its memory.
 
-        It is given back behind the answer: until then its handler may look at it.
+        The memory is freed after the answer, because the handler may read the request until then.
         """
         forget = self._connection.on_close(frames.clear)  # many may wait, and their clients go away
         await PAUSE
@@ -84,7 +84,7 @@ class LongRequest:
         await give_back(held, self._bound.context.breathe)
 
     async def _read(self, frames: list[bytes]) -> Message | None:
-        """Remove the frame, and return its request; None if the request is no longer wanted."""
+        """Remove the frame from `frames`, and return its request; None if the answer is no longer wanted."""
         route, slot = self._bound.route, self._slot
         if not frames:
             return None
@@ -102,7 +102,9 @@ class LongRequest:
         return None
 
     def _handle(self, request: Message, size: int) -> Message | Pending[Any] | None:
-        """Hand the request to its handler. Return None if the slot is filled: with an error, or without an answer."""
+        """Call the handler of the request. Return None if the slot is filled already: with an error, or without an
+        answer.
+        """
         bound, slot = self._bound, self._slot
         try:
             answer = bound.route.handle(bound.context, request)
@@ -136,7 +138,7 @@ class LongRequest:
 
 
 async def write_long(bound: BoundRoute, response: Message, slot: AnswerSlot, correlation_id: int) -> None:
-    """Write an answer that may be long, from the next turn on, fill the slot with it, and give the answer back."""
+    """Write an answer that may be long, from the next turn on; fill the slot with it, and free the answer's memory."""
     route, breathe = bound.route, bound.context.breathe
     errors: dict[int, int] = {}
     await PAUSE
@@ -157,7 +159,8 @@ async def write_long(bound: BoundRoute, response: Message, slot: AnswerSlot, cor
 async def give_back(held: list[Any], breathe: Callable[[int], Breath]) -> None:  # Any: messages, and their elements
     """Remove messages from `held`, and free their memory, a few elements at a time.
 
-    Freeing 200,000 of them at once holds the loop for 20 ms. An array that anything else refers to stays as it is.
+    Freeing 200,000 of them at once holds the loop for 20 ms. An array to which there are other references is left
+    unchanged.
     """
     arrays = [held]
     kinds: dict[type, list[str]] = {}
@@ -197,6 +200,6 @@ async def give_back(held: list[Any], breathe: Callable[[int], Breath]) -> None: 
 
 
 def arrays_of(kind: type[Any]) -> list[str]:
-    """Return the fields of a generated class that are arrays, or null, but for arrays of numbers."""
+    """Return the names of the fields of a generated class that are arrays, except arrays of numbers."""
     annotations = getattr(kind.__init__, "__annotations__", {})  # always the generated one
     return [name for name, of in annotations.items() if of.startswith(_ARRAYS) and not of.startswith("list[int]")]

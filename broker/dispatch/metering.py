@@ -1,7 +1,8 @@
-"""Costs of requests under quotas: counted with each request, and paid by silence.
+"""Costs of requests under quotas: they are counted with each request, and paid for by not reading from the
+connection.
 
-As in Apache Kafka (KIP-219) the answer is sent at once and contains how long the client should wait; during this time
-the broker does not read from its connection, whether or not the client waits.
+As in Apache Kafka (KIP-219), the answer is sent at once and has the time for which the client should wait. For this
+time the broker does not read from the connection, even if the client does not wait.
 """
 
 from __future__ import annotations
@@ -25,18 +26,20 @@ if TYPE_CHECKING:
 
 
 class Metering:
-    """Makes the meters of one broker's requests, and has connections wait."""
+    """The quotas of one broker's requests: it creates their meters, and mutes connections."""
 
     def __init__(self, services: Services) -> None:
         self.quotas = services.quotas
         self.clock = services.env.clock
 
     def begin(self, context: RequestContext) -> Meter:
-        """Begin to meter a request of this client, whose handling starts now."""
+        """Return a meter for a request of this client, whose handling starts now."""
         return Meter(self, context, self.clock.now_ns())
 
     def fast_path(self, bound: BoundRoute) -> FrameShortcut:
-        """Return the connection's fast path, with its requests counted: that of Produce. Others go the ordinary way."""
+        """Return the connection's fast path, with its requests counted for quotas. Only Produce has one; others take
+        the ordinary path.
+        """
         metered: FrameShortcut = _ORDINARY_WAY
         if bound.route.api_key is ApiKey.PRODUCE:
             metered = MeteredFastPath(self, bound.context, cast("CountedFastPath", bound.fast_path))
@@ -44,7 +47,7 @@ class Metering:
         return metered
 
     def mute(self, connection: Connection, throttle_ms: int) -> None:
-        """Read nothing more of a connection for so long."""
+        """Stop reading from a connection for so many milliseconds."""
         if throttle_ms <= 0 or connection.closed:
             return
         clock, quotas = self.clock, self.quotas
@@ -65,7 +68,7 @@ class Metering:
 
 
 class _OrdinaryWay:
-    """No shortcut."""
+    """The fast path of an RPC that has none: every request takes the ordinary path."""
 
     def handle(self, _frame: bytes, _correlation_id: int) -> FallBack:
         return FALL_BACK
@@ -77,8 +80,8 @@ _ORDINARY_WAY: Final = _OrdinaryWay()
 class MeteredFastPath:
     """A fast path of one connection whose requests are counted for quotas.
 
-    It counts as a `Meter` would, but once for each read of the connection, and checks only if the quota might be
-    exceeded.
+    It counts as a `Meter` does, but once for each read of the connection, and makes an exact check only if the quota
+    may be exceeded.
     """
 
     __slots__ = ("_account", "_connection", "_context", "_fast_path", "_metering", "_now_ns", "_quotas", "_since_ns")
@@ -94,7 +97,7 @@ class MeteredFastPath:
         self._account = context.account
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
-        """Handle the frame on the fast path; put the client's throttle time, if any, into the answer."""
+        """Handle the frame on the fast path; write the client's throttle time, if any, into the answer."""
         now_ns = self._now_ns
         began_ns = now_ns()
         reply = self._fast_path.handle(frame, correlation_id)
@@ -120,7 +123,7 @@ class MeteredFastPath:
         return reply
 
     def _begin(self) -> Account:
-        """Begin with the first request of a go: the others are handled at the same time."""
+        """Begin to count, with the first request of a read; the other requests of the read have the same time."""
         account = self._account = self._context.account
         self._since_ns = self._connection.since_ns
         now_ms = self._metering.clock.now_ms()
@@ -142,10 +145,7 @@ class Meter:
         self._context = context
 
     def handled(self, bound: BoundRoute, size: int, answer: Message | Pending[Message | None] | None) -> None:
-        """Take note that the request, of so many bytes, was handed to its handler, which has this answer.
-
-        None: there is none.
-        """
+        """Count a handled request of so many bytes, with its answer, None if there is none."""
         now_ms = self._metering.clock.now_ms()
         throttle_ms = self._used()
         if bound.route.api_key is ApiKey.PRODUCE:
@@ -157,8 +157,9 @@ class Meter:
             self._answered(bound, answer, throttle_ms)
 
     def metered(self, turn: Turn) -> Turn:
-        """Return the turns with their time counted: it is paid when the request is handled, and the rest after the
-        last of them.
+        """Return the turns with their time counted.
+
+        The time until the request is handled is charged then, the rest after the last turn.
         """
         clock = self._metering.clock
 
@@ -174,18 +175,18 @@ class Meter:
         return counted
 
     def pause(self) -> None:
-        """Count what was done until now; the time until the next turn does not count."""
+        """Count the time until now; the time until the next turn does not count."""
         self._spent_ns += self._metering.clock.now_ns() - self._since_ns
 
     def _used(self) -> int:
-        """Charge the use so far; return for how many ms to stop reading."""
+        """Charge the use so far. Return for how many milliseconds to stop reading from the connection."""
         clock = self._metering.clock
         now_ns = clock.now_ns()
         used_ns, self._spent_ns, self._since_ns = self._spent_ns + now_ns - self._since_ns, 0, now_ns
         return self._context.account.used(used_ns, clock.now_ms())
 
     def _answered(self, bound: BoundRoute, answer: Message | Rows[Any] | None, muted_ms: int) -> None:
-        """Write the client's wait into the answer; `muted_ms` of the wait have already begun."""
+        """Write the throttle time into the answer. The connection has already been muted for `muted_ms`."""
         if answer is None:
             return
         response = answer.response if isinstance(answer, Rows) else answer

@@ -1,4 +1,4 @@
-"""The brokers and leaders that responses name, as clients of the request's listener reach them."""
+"""The brokers and leaders named in responses, at the addresses for clients of the request's listener."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_EPOCH = -1
 
 
 class PartitionRow(Protocol):
-    """A partition in an answer of metadata, with this broker as its leader."""
+    """A partition in a metadata answer, with this broker as its leader until another one is set."""
 
     partition_index: int
     error_code: int
@@ -26,7 +26,7 @@ class PartitionRow(Protocol):
 
 
 class WireEndpoint(Protocol):
-    """A node of a response."""
+    """A node as responses name it, with its address."""
 
     node_id: int
 
@@ -35,7 +35,7 @@ EndpointT = TypeVar("EndpointT", bound=WireEndpoint)
 
 
 class Address(NamedTuple):
-    """A broker as responses have it."""
+    """The id and address of a broker as responses have them."""
 
     node_id: int
     host: str
@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
 
 class NamedLeader(NamedTuple):
-    """The leader to name beside an error, and its address, if it has the request's listener."""
+    """The leader to name with an error, and its address if it has the request's listener."""
 
     node_id: int
     epoch: int
@@ -52,14 +52,14 @@ class NamedLeader(NamedTuple):
 
 
 def live_brokers(ctx: RequestContext) -> list[Address]:
-    """Return this broker and the others that are alive and have the request's listener."""
+    """Return the live brokers, including this one, that have the request's listener."""
     listener = ctx.connection.listener
     others = ((node.at(listener), node.rack) for node in ctx.services.leaders.others)
     return [_own(ctx), *(_address(endpoint, rack) for endpoint, rack in others if endpoint is not None)]
 
 
 def controller_id(ctx: RequestContext) -> int:
-    """Return the broker that clients are to take for the controller."""
+    """Return the id of the broker that clients should use as the controller."""
     controller = ctx.services.leaders.controller
     return ctx.services.started_with.node_id if controller is None else controller.node_id
 
@@ -70,11 +70,11 @@ def name_leaders(
     rows: Iterable[PartitionRow],
     not_reached: ErrorCode = ErrorCode.LISTENER_NOT_FOUND,
 ) -> None:
-    """Name the leaders of partitions, with their epochs.
+    """Set the leaders of partitions, with their epochs.
 
-    A leader without such a listener gets `not_reached`, one that is not known to be alive LEADER_NOT_AVAILABLE. An
-    epoch that may be older than the one a client has received from the leader itself is omitted: librdkafka would
-    ignore the older one forever.
+    If the leader does not have the request's listener, the row's error is `not_reached`; if it is not known to be
+    alive, LEADER_NOT_AVAILABLE. An epoch that may be older than the one that a client has from the leader itself is
+    left out: librdkafka would ignore an older one for ever.
     """
     leaders = ctx.services.leaders
     if leaders.is_alone:
@@ -99,8 +99,8 @@ def name_leaders(
 
 
 def leader_to_name(ctx: RequestContext, topic: str | None, partition: int, error: int) -> NamedLeader | None:
-    """Return the leader to name in a response with this error; None for errors that need no leader, or without a
-    leader.
+    """Return the leader to name in a response with this error; None for errors that need no leader, and if there is
+    none.
     """
     if error not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
         return None
@@ -117,7 +117,7 @@ def leader_to_name(ctx: RequestContext, topic: str | None, partition: int, error
 
 
 def add_endpoint(endpoints: list[EndpointT], endpoint: EndpointT) -> None:
-    """Name a node in the response, once."""
+    """Add a node to the response, unless it is there already."""
     if all(named.node_id != endpoint.node_id for named in endpoints):
         endpoints.append(endpoint)
 

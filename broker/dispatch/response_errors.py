@@ -1,4 +1,4 @@
-"""Error codes and messages in a response, wherever its schema has a place for one: at the top, or in nested arrays."""
+"""Error codes and messages in a response, wherever its schema has a field for them: at the top, or in nested arrays."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _ERROR_CODE: Final = "error_code"  # and what ends with it
 
 _MESSAGE: Final = "error_message"  # and what ends with it
 LONGEST_MESSAGE: Final = 1_000
-"""Characters of a message that could not be written: a name in it may be as long as a string can be, and then the
-message is longer.
+"""The most characters kept of a message that is too long to be written, since a name in it may be as long as a
+string can be.
 """
 
 Reader = Callable[[Message], list[int]]
@@ -24,9 +24,9 @@ _WALKERS: Final[dict[type[Message], Walker]] = {}
 
 
 def error_reader(response_class: type[Message]) -> Reader:
-    """Return a function that finds all error codes of a response of that class; NONE (0) is left out.
+    """Return a function that returns all error codes of a response of that class, except NONE (0).
 
-    The reader checks every answer, so it is built once for each class, and only loops and compares:
+    It is called for every answer, so it is generated once for each class, and only loops and compares:
 
         def errors(e0):
             found = []
@@ -41,7 +41,7 @@ def error_reader(response_class: type[Message]) -> Reader:
 
 
 async def count_errors(response: Message, errors: dict[int, int], breathe: Callable[[int], Breath]) -> None:
-    """Add the error codes of a response that may be long to `errors`, and breathe."""
+    """Add the error codes of a response that may be long to `errors`, with pauses."""
     for at, error_code in enumerate(_walker(type(response))(response), 1):
         if error_code:
             errors[error_code] = errors.get(error_code, 0) + 1
@@ -50,7 +50,7 @@ async def count_errors(response: Message, errors: dict[int, int], breathe: Calla
 
 
 def _walker(response_class: type[Message]) -> Walker:
-    """Return a generator function that yields all error codes of a long response of that class, NONE too."""
+    """Return a generator function that yields all error codes, including NONE, of a long response of that class."""
     walker = _WALKERS.get(response_class)
     if walker is None:
         walker = _made(["    yield from ()", *_lines(response_class, 0, "yield e{0}.{1}")])
@@ -65,10 +65,9 @@ def _made(lines: list[str]) -> Any:  # Any: what exec defines
 
 
 def _lines(structure: type[Structure], depth: int, looked_at: str) -> list[str]:
-    """Return source lines that look at the element `e<depth>`, and at those of its arrays in which there may be an
-    error.
+    """Return source lines for the element `e<depth>`, and for those of its arrays in which there may be an error.
 
-    `looked_at` is done with an error code, by the depth and the field.
+    `looked_at` returns the lines for an error code, from the depth and the field.
     """
     indent = "    " * (depth + 1)
     lines = [f"{indent}{looked_at.format(depth, name)}" for name in structure.FIELDS if name.endswith(_ERROR_CODE)]
@@ -84,7 +83,7 @@ def _lines(structure: type[Structure], depth: int, looked_at: str) -> list[str]:
 
 
 def shorten_messages(part: Structure) -> bool:
-    """Cut error messages down to `LONGEST_MESSAGE`, at the top and below; whether any was longer."""
+    """Cut error messages, at the top and below, to `LONGEST_MESSAGE`. Return True if one was longer."""
     shortened = False
     for name in part.FIELDS:
         value = getattr(part, name)

@@ -1,4 +1,4 @@
-"""One RPC in one version: how its requests are read, handled and answered; and the same as one connection uses it."""
+"""One RPC in one version: the reading, handling and answering of its requests; and its use by one connection."""
 
 from __future__ import annotations
 
@@ -29,40 +29,46 @@ logger = logging.getLogger(__name__)
 SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
 FEW_ELEMENTS: Final = 1_000
-"""A request of so many elements is read at once: in a millisecond or two."""
+"""The most elements of a request that is read at once, in a millisecond or two."""
 
 Failed = Callable[[Message, ErrorCode], Message]
 
 RefusalBySize = Callable[[RequestContext, int], "Message | None"]
-"""The answer to a request of so many bytes, if it cannot be accepted whatever is in it: it is not read then."""
+"""A function that returns the answer to a request of so many bytes, if its size alone is a reason to refuse it. The
+request is not read then.
+"""
 
 
 class FrameShortcut(Protocol):
-    """A shorter way for some requests."""
+    """A shorter path for some requests."""
 
     def handle(self, frame: bytes, correlation_id: int) -> Reply | FallBack:
-        """Return the reply, or FALL_BACK when the request has to go the ordinary way; nothing has happened then."""
+        """Return the reply; or FALL_BACK, with nothing changed, if the request has to take the ordinary path."""
 
 
 class FastPath(FrameShortcut, Protocol):
-    """A handler's `FAST_PATH`: a shorter way for requests that are like earlier ones of their connection."""
+    """A handler's `FAST_PATH`: a shorter path for requests that are like earlier ones of their connection."""
 
     def learn(self, frame: bytes, request: Any) -> None:
-        """Learn from a request that went the ordinary way. Any: the handler's own request class."""
+        """Learn from a request that was handled on the ordinary path. `request` is of the handler's own request
+        class.
+        """
 
 
 class CountedFastPath(Protocol):
-    """A fast path that also works under quotas."""
+    """A fast path that can also be used under quotas."""
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
-        """Return the reply as a `FrameShortcut`."""
+        """Return the reply, as `FrameShortcut.handle` does."""
 
     def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
-        """Write the client's wait into an answer that `handle` returned."""
+        """Write the throttle time into an answer that `handle` returned."""
 
 
 class Route:
-    """One RPC in one version: how to read, handle and answer it. `requests` counts those of all its versions."""
+    """One RPC in one version: the reading, handling and answering of its requests. `requests` counts those of all
+    its versions.
+    """
 
     __slots__ = (
         "_reader",
@@ -88,7 +94,7 @@ class Route:
         requests: Requests,
         handler_of: Callable[[HandlerRow], Callable[..., Any]],
     ) -> None:
-        """`row` is the RPC's in its table; `handler_of` returns the plain handler of a row."""
+        """Create the route. `row` is the RPC's row of the table; `handler_of` returns the plain handler of a row."""
         module = importlib.import_module(row.module)
         messages = codec(api_key)
         self.api_key = api_key
@@ -110,7 +116,7 @@ class Route:
         return f"{self.api_key.name} v{self.version}"
 
     def frame(self, response: Message, correlation_id: int) -> Gathered:
-        """Return the whole response frame, size included. Counts the errors in it."""
+        """Return the whole response frame, including its size field. Count the errors in the response."""
         for error_code in self.errors_in(response):
             self.requests.failed(error_code)
         out = Gathered(self.prefix)
@@ -125,20 +131,22 @@ class Route:
         return out
 
     def frame_of_rows(self, rows: Rows[Any], correlation_id: int) -> Gathered:
-        """Return the whole frame of a response whose rows are written. Counts the errors in it."""
+        """Return the whole frame of a response whose rows have been written. Count the errors in the response."""
         return self.finish(rows.frame(self.prefix), rows.errors, correlation_id)
 
     def finish(self, frame: Gathered, errors: Mapping[int, int], correlation_id: int) -> Gathered:
-        """Write size and correlation id into a frame that begins with `prefix`, and count the errors in it."""
+        """Write size and correlation id into a frame that begins with `prefix`, and count the errors in it. Return
+        the frame.
+        """
         for error_code, count in errors.items():
             self.requests.failed(error_code, count)
         SIZE_AND_CORRELATION.pack_into(frame, 0, frame.size - 4, correlation_id)
         return frame
 
     def failure(self, context: RequestContext, request: Message, correlation_id: int, error: Exception) -> bytearray:
-        """Log our own fault once, with its traceback, and return an answer if the RPC has a place for it.
+        """Log our own fault once, with its traceback, and return an answer with the error.
 
-        Raises CloseConnection if it has none.
+        Raise CloseConnection if the response has no field for an error.
         """
         logger.error("%s: %s failed", context.connection, self, exc_info=error)
         if self.failed is not None:
@@ -153,7 +161,7 @@ class Route:
         raise CloseConnection(f"internal error in {self}")
 
     def read_few(self, frame: bytes, body: int) -> Message | None:
-        """Return the request if it has few elements; None if it has to be read in steps. Raises MalformedMessage."""
+        """Return the request if it has few elements; None if it has to be read in steps. Raise MalformedMessage."""
         if self._reader is None:
             from shareq.protocol.bounded_reading import BoundedReader
 
@@ -164,8 +172,8 @@ class Route:
 class BoundRoute:
     """A route as one connection uses it.
 
-    `tail` are the header's bytes behind the correlation id: the client id and, in flexible versions, the tags. A
-    connection repeats them in every request, so that the header is parsed once and compared from then on.
+    `tail` has the header's bytes behind the correlation id: the client id and, in flexible versions, the tags. A
+    connection repeats them in every request, so the header is parsed once and only compared later.
     """
 
     __slots__ = ("body", "context", "fast_path", "metered_fast_path", "refusal_by_size", "requests", "route", "tail")
@@ -181,7 +189,9 @@ class BoundRoute:
 
 
 def _top_level_failure(response_class: type[Message]) -> Failed | None:
-    """Return the error answer of an RPC whose response begins with its own error code."""
+    """Return the function that makes the error answer of an RPC whose response has a top-level error code; None for
+    others.
+    """
     if "error_code" not in response_class.__slots__:
         return None
     return lambda _request, error: response_class(error_code=error)  # type: ignore[call-arg]

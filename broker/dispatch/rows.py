@@ -1,4 +1,4 @@
-"""Answers of handlers that may have many rows: what was made before a pause is written, and not kept as objects."""
+"""Answers of handlers that may have many rows: rows made before a pause are written, and not kept as objects."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Message)
 
 MOST_ANSWER_BYTES: Final = 100_000_000
-"""Bytes of an answer with many rows, as librdkafka takes (`receive.message.max.bytes`) before it ends a connection."""
+"""The most bytes of an answer with many rows. librdkafka closes the connection after a larger one
+(`receive.message.max.bytes`).
+"""
 
 
 class Rows(Generic[M]):
-    """The rows of a response's array `field`. A handler adds them, and returns what `end` does.
+    """The rows of a response's array `field`. A handler adds rows, and returns the result of `end`.
 
-    `errors` counts the error codes of rows that are written.
+    `errors` counts the error codes of rows that have been written.
     """
 
     __slots__ = ("_breathe", "_count", "_ctx", "_field", "_made", "_size", "_writer", "_written", "errors", "response")
@@ -43,21 +45,23 @@ class Rows(Generic[M]):
         self._size = 0  # bytes of them
 
     async def add(self, row: Any, elements: int = 1) -> None:
-        """Add a row whose making took as long as so many elements do, and breathe."""
+        """Add a row that took as long as so many elements, and breathe."""
         self._made.append(row)
         if self._breathe(elements) is PAUSE:
             await self._pause()
 
     async def breathe(self, elements: int = 1) -> None:
-        """Breathe as `ctx.breathe`; behind a pause the rows that were made are written.
+        """Breathe as `ctx.breathe` does; after a pause, write the rows made so far.
 
-        Raises CloseConnection for more of them than a client takes.
+        Raise CloseConnection if there are more rows than a client accepts.
         """
         if self._breathe(elements) is PAUSE:
             await self._pause()
 
     async def end(self) -> M | Rows[M]:
-        """Return the response if all rows were made in one turn; else write those that are left, and return this."""
+        """Return the response if all rows were made in one turn; otherwise write the remaining rows, and return this
+        object.
+        """
         if self._written:
             await self._write()
             return self
@@ -65,7 +69,7 @@ class Rows(Generic[M]):
         return self.response
 
     def frame(self, prefix: bytes) -> Gathered:
-        """Return `prefix`, then the whole response in wire form."""
+        """Return `prefix`, followed by the whole encoded response."""
         assert self._writer is not None
         return self._writer.whole(prefix, self.response, self._count, self._written)
 
@@ -94,7 +98,7 @@ class Rows(Generic[M]):
 
 
 async def written(write: Callable[[], Generator[None, None, Gathered]], response: Message) -> Gathered:
-    """Return the response's bytes; write it once more with shorter messages, if one is too long."""
+    """Return the response's bytes; if a message is too long, write the response again with shorter messages."""
     try:
         return await in_steps(write())
     except (ValueError, struct.error):  # a string that is too long, by either form

@@ -1,10 +1,9 @@
-"""The table of RPCs: which handler serves a key, in which versions, and which versions are advertised.
-
-A handler is a module with a card as its docstring and
-`handle(ctx: RequestContext, request: XRequest) -> XResponse | Pending[XResponse]`, or that as `async def` where it may
-wait or pause. It may have `failed(request: XRequest, error: ErrorCode) -> XResponse`, the answer when it raised, where
-the response has no top-level error code. Modules are imported at their first request, which keeps the start short;
-ApiVersions is computed from this table alone.
+"""The table of RPCs: for each key the handler, the served versions, and the advertised versions.A handler is a
+module with a card as its docstring and `handle(ctx: RequestContext, request: XRequest) -> XResponse |
+Pending[XResponse]`, or the same as `async def` if it may wait or pause. If the response has no top-level error code,
+it may have `failed(request: XRequest, error: ErrorCode) -> XResponse`, which returns the answer after an exception.
+Modules are imported at their first request, which keeps the start short; ApiVersions is computed from this table
+alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The line of fetches that read much: they let short requests of others go first, and read little in one tick.
+"""The line of fetches with large reads: they let short requests of other clients go first, and read little in one
+tick.
 
-A mebibyte of records takes half a millisecond to read, check and send, ten times as long as a small produce. Read in
-the ticks in which that is appended and answered, it would make its client wait two or three times.
+A mebibyte of records takes half a millisecond to read, check and send, ten times as long as a small produce. If it
+were read in the ticks in which such a produce is appended and answered, that client would wait two or three times as
+long.
 """
 
 from __future__ import annotations
@@ -15,16 +17,16 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.write_share import WriteShare
 
 LARGE_READ: Final = 128 * 1024
-"""Bytes; smaller reads are made at once."""
+"""In bytes: smaller reads are made at once."""
 
 MOST_READ: Final = 2 * 1024 * 1024
-"""Bytes of large reads in one tick, and the one that goes beyond."""
+"""The most bytes of large reads in one tick; the read that exceeds it is still made."""
 
 
 class LargeReads:
     """The large reads of all fetches. Owned by the broker, on the loop's thread.
 
-    `answers` knows of the short requests.
+    `answers` knows the number of short requests.
     """
 
     __slots__ = ("_answers", "_clock", "_line", "_read", "_watching", "_way")
@@ -38,11 +40,11 @@ class LargeReads:
         self._watching = False
 
     def must_wait(self) -> bool:
-        """Return whether a large read needs a `turn`."""
+        """Return True if a large read has to wait for a `turn`."""
         return bool(self._line) or self._read >= MOST_READ or self._way.is_due(self._answers.requests)
 
     def turn(self) -> Pending[None]:
-        """Return what is completed when the caller may make one large read, in that tick."""
+        """Return a pending that completes when the caller may make one large read, in the same tick."""
         turn: Pending[None] = Pending()
         self._line.append(turn)
         self._watch()

@@ -19,8 +19,8 @@ class FetchedLog(ReadLog, Protocol):
     def read(
         self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
     ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
-        """Return whole batches from the one that holds `offset`, below `upto` (exclusive), `max_bytes` at most.
+        """Return whole batches from the one that has `offset`, below `upto` (exclusive), at most `max_bytes`.
 
-        With `min_one_batch` the first batch is returned whatever its size. Return OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE
-        or KAFKA_STORAGE_ERROR; NOT_HERE_YET for offsets beyond `log_end_offset` of a log that may have grown elsewhere.
+        With `min_one_batch`, at least one batch is returned. Return OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE or
+        KAFKA_STORAGE_ERROR; NOT_HERE_YET for offsets beyond `log_end_offset` of a log that may have grown elsewhere.
         """

@@ -1,4 +1,4 @@
-"""Reading for consumers: every partition of a fetch in turn, within its limits."""
+"""Reading for consumers' fetches: one partition after the other, within the fetch's limits."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from shareq.broker.fetch.ports import FetchedLog
 
 PIECE_BYTES: Final = 1024 * 1024
-"""Bytes that are read before the next look at the turn's budget, and one partition's beyond."""
+"""The bytes read before the turn's budget is checked again; the partition that exceeds it is still read."""
 
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of one partition in an answer, whatever the client takes. A batch that is larger comes whole."""
+"""The most bytes of one partition in an answer, even if the client accepts more. A larger batch is returned whole.
+"""
 
 ELEMENT_BYTES: Final = 16 * 1024
-"""Bytes that count as one element of it."""
+"""The bytes that count as one element of the budget."""
 
 Results = list[tuple[SessionPartition, PartitionData]]
 
@@ -36,13 +37,13 @@ Results = list[tuple[SessionPartition, PartitionData]]
 class FetchRead:
     """One pass over the partitions of a fetch, piece by piece.
 
-    `refuse` returns why a partition may not be read, or NONE.
+    `refuse` returns the error for a partition that may not be read, or NONE.
 
-    If memory has no room for records (`has_room`), none are read, and the read has to be repeated. `not_here` are the
-    logs that have yet to fetch the records: their rows are empty, and they notify when the records have arrived.
-    `wants_turn`: the next partition has much to read, which needs a turn of its own.
-    `being_read`: threads read the wanted bytes from the disk; it is completed when the first of them has finished.
-    `paused`: records may have arrived since that the rows lack.
+    If memory has no room for records (`has_room`), none are read, and the read has to be repeated. `not_here` are
+    the logs that still have to fetch the records: their rows are empty, and they notify when the records have
+    arrived. `wants_turn`: the next partition has a large read, which needs its own turn. `being_read` is a pending
+    for bytes that threads are reading from the disk; it completes when the first thread has finished. `paused`: the
+    read was paused, so that the rows may lack new records.
     """
 
     __slots__ = (
@@ -96,7 +97,7 @@ class FetchRead:
         self._max_bytes = min(limits.max_bytes, answer_budget.grant()) if self.has_room else 0
 
     def go_on(self, partitions: Sequence[SessionPartition]) -> Sequence[SessionPartition]:
-        """Read the next partitions. Return those that are left for another turn."""
+        """Read the next partitions. Return those that remain for another turn."""
         lookup, limits, refuse, before = self._lookup, self._limits, self._refuse, self.bytes_read
         left: Sequence[SessionPartition] = ()
         for at, partition in enumerate(partitions, 1):
@@ -135,7 +136,7 @@ class FetchRead:
         self.wants_turn, self._has_turn = False, True
 
     async def pause(self, breath: Breath) -> None:
-        """Continue in a later turn, with the share of memory granted then, because others have read in the meantime."""
+        """Continue in a later turn, with the memory granted then, because others may have read in the meantime."""
         self.paused = True
         budget, size = self._answer_budget, self.bytes_read
         budget.collect(size)
@@ -147,7 +148,7 @@ class FetchRead:
         self._max_bytes = min(self._max_bytes, size + (budget.grant() if budget.has_room() else 0))
 
     def is_enough(self, limits: FetchLimits) -> bool:
-        """Return True if the answer may go out before the time is up."""
+        """Return True if the answer may be sent before the fetch's time is up."""
         if self.has_error or self._is_cut or not self.results:
             return True
         return self.has_room and self.bytes_read >= min(limits.min_bytes, self._max_bytes)
@@ -158,7 +159,7 @@ class FetchRead:
             log.traffic.bytes_out += size
 
     def _must_wait(self, partition: SessionPartition, log: FetchedLog) -> bool:
-        """Return whether a partition has much to read, and it is not the time for that."""
+        """Return True if a partition has a large read that has to wait."""
         if self._has_turn or not self._large_reads.must_wait():
             return False
         offset, room = partition.fetch_offset, min(partition.max_bytes, self._max_bytes - self.bytes_read)

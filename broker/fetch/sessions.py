@@ -1,7 +1,7 @@
-"""Fetch sessions (KIP-227): a client names its partitions once, then only changes, and so do the answers.
+"""Fetch sessions (KIP-227): a client names its partitions once, then only changes; answers have only changes, too.
 
-Pure: time and session ids come from outside. A session is known by its id alone and outlives its connection; the cache
-holds `max.incremental.fetch.session.cache.slots` of them.
+Pure: time and session ids come from outside. A session is known by its id alone and outlives its connection; the
+cache holds `max.incremental.fetch.session.cache.slots` of them.
 
     request epoch   0      full fetch; opens a session
                    -1      full fetch without a session; closes the one it names
@@ -26,7 +26,9 @@ PartitionKey = tuple[TopicKey, int]
 
 
 class SessionPartition:
-    """One partition that a client fetches. The last two fields are from the broker's last answer, -1 before it."""
+    """One partition that a client fetches. The last two fields are from the broker's last answer, -1 before the
+    first.
+    """
 
     __slots__ = (
         "current_leader_epoch",
@@ -103,13 +105,13 @@ class FetchSession:
                 cached.last_fetched_epoch = partition.last_fetched_epoch
 
     def forget(self, forgotten: Iterable[PartitionKey]) -> None:
-        """Drop partitions."""
+        """Remove partitions from the session."""
         for key in forgotten:
             self.partitions.pop(key, None)
 
 
 class FetchSessions:
-    """The cache of sessions. `new_id` gives random numbers from 1 to 2^31-1; repetition is handled here."""
+    """The cache of sessions. `new_id` returns random numbers from 1 to 2^31-1; one that is in use is drawn again."""
 
     def __init__(self, max_slots: int, new_id: Callable[[], int]) -> None:
         self._max_slots = max_slots
@@ -127,12 +129,14 @@ class FetchSessions:
         *,
         uses_topic_ids: bool,
     ) -> FetchContext:
-        """Return the context of a full fetch, which ends the session that it names; a new one keeps `requested`."""
+        """Return the context of a full fetch. This ends the session that it names, and prepares a new one of the
+        `requested` partitions.
+        """
         self._sessions.pop(session_id, None)
         return FetchContext(self, requested, epoch, None, uses_topic_ids)
 
     def resume(self, session_id: int, epoch: int, *, uses_topic_ids: bool, now_ms: int) -> FetchContext | ErrorCode:
-        """Return the context of an incremental fetch, after its changes of the session, or the errors of `find`.
+        """Return the context of an incremental fetch, after its changes of the session, or the error as `find` does.
 
         A session without partitions ends.
         """
@@ -148,7 +152,7 @@ class FetchSessions:
         return FetchContext(self, session.partitions, epoch, session, uses_topic_ids)
 
     def find(self, session_id: int, epoch: int, *, uses_topic_ids: bool) -> FetchSession | ErrorCode:
-        """Return the session of an incremental request, for the caller to change, or the error of the response."""
+        """Return the session of an incremental request, for the caller to change, or the error for the response."""
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -159,9 +163,9 @@ class FetchSessions:
         return session
 
     def create(self, partitions: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int) -> int:
-        """Keep the partitions as a new session.
+        """Store the partitions as a new session.
 
-        Return its id, or 0 if the cache is full of sessions that take precedence.
+        Return its id, or 0 if the cache is full of sessions with precedence.
         """
         if not partitions or (len(self._sessions) >= self._max_slots and not self._evict(len(partitions), now_ms)):
             return NO_SESSION
@@ -172,7 +176,9 @@ class FetchSessions:
         return session_id
 
     def _evict(self, size: int, now_ms: int) -> bool:
-        """Make room for a session of `size` partitions: drop a stale one, else an old one that is smaller."""
+        """Make room for a session of `size` partitions: remove a stale session, or else an old one that is smaller.
+        Return False if there is none.
+        """
         oldest = next(iter(self._sessions.values()), None)
         if oldest is None:
             return False
@@ -212,13 +218,14 @@ class FetchContext:
         return list(self._partitions.values())
 
     def given_up(self) -> dict[PartitionKey, SessionPartition]:
-        """Return the partitions of a request that no session keeps, so that the caller can free them."""
+        """Return the partitions of a request without a session, so that the caller can free them."""
         return self._partitions
 
     def throttled(self) -> tuple[ErrorCode, int]:
-        """Return error and session id of an answer without partitions, because of a quota. No new session begins.
+        """Return the error and session id of an answer without partitions, because of a quota. No new session
+        begins.
 
-        The error is INVALID_FETCH_SESSION_EPOCH where the session has been used for another request meanwhile.
+        The error is INVALID_FETCH_SESSION_EPOCH if another request has used the session meanwhile.
         """
         session = self._session
         if session is None:
@@ -227,9 +234,10 @@ class FetchContext:
         return ErrorCode.INVALID_FETCH_SESSION_EPOCH if wrong else ErrorCode.NONE, session.id
 
     def answered(self, now_ms: int) -> tuple[ErrorCode, int]:
-        """Return error and session id of an answer whose partitions were all noted.
+        """Return the error and session id of an answer whose partitions were all noted.
 
-        A new session begins if the request asks for one and there is room. An answer with an error has no partitions.
+        A new session begins if the request asks for one and there is room. An answer with an error has no
+        partitions.
         """
         error, session_id = self.throttled()
         if self._session is None and self._epoch == INITIAL_EPOCH:
@@ -239,8 +247,8 @@ class FetchContext:
     def noted(self, results: Sequence[tuple[SessionPartition, T]]) -> Sequence[tuple[SessionPartition, T]]:
         """Note the results as answered, and return those that the answer contains.
 
-        An incremental answer has only the partitions with something new; those with records are read last next time, so
-        that no partition starves under `max_bytes`.
+        An incremental answer has only partitions with news. Those with records are read last the next time, so that
+        every partition gets its turn under `max_bytes`.
         """
         session = self._session
         if session is None:
@@ -256,7 +264,7 @@ class FetchContext:
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the epoch after this one; 2^31-1 wraps to 1."""
+    """Return the epoch after this one; after 2^31-1 it is 1."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == MAX_EPOCH else epoch + 1

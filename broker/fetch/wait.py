@@ -1,7 +1,8 @@
-"""Long polls of consumers: wait for enough bytes, the end of the time, a topic's deletion, or the broker's stop.
+"""Long polls of consumers: they wait for enough bytes, the end of their time, a topic's deletion, or the broker's
+stop.
 
-A waiting fetch looks again whenever the high watermark or the log start of one of its partitions moves. It is answered
-when one of its topics is deleted or another broker leads one of its partitions. Nothing polls.
+A waiting fetch looks again whenever the high watermark or the log start offset of one of its partitions moves. It is
+answered if one of its topics is deleted, or another broker leads one of its partitions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LONGEST_WAIT_MS: Final = 300_000  # whatever a client asks for; librdkafka's own
 
 
 class FetchLimits(NamedTuple):
-    """The limits of one fetch. Bytes count record batches only; a first batch is returned whatever its size."""
+    """The limits of one fetch. Bytes count only record batches; the first batch is returned whatever its size."""
 
     max_wait_ms: int
     min_bytes: int
@@ -40,7 +41,7 @@ class FetchWaits:
         return len(self._waiting)
 
     def add(self, fetch: WaitingFetch, wait_ms: int) -> TimerHandle:
-        """Keep a fetch until it is taken out; its deadline is `wait_ms` from now, in ms."""
+        """Keep a fetch until it is removed; return the timer of its deadline, `wait_ms` from now."""
         self._waiting[fetch] = None
         for log in fetch.logs:
             self._by_log.setdefault(log, {})[fetch] = None
@@ -57,14 +58,14 @@ class FetchWaits:
                     del self._by_log[log]
 
     def on_high_watermark(self, log: FetchedLog) -> None:
-        """Look again at the fetches that wait: the log's high watermark moved."""
+        """Let the fetches that wait for the log look again, because its high watermark moved."""
         fetches = self._by_log.get(log)
         if fetches:
             for fetch in list(fetches):
                 fetch.look_at(log)
 
     def on_log_start(self, log: FetchedLog) -> None:
-        """Answer the fetches that wait below the log start, which moved."""
+        """Answer the fetches that wait at offsets below the log start offset, which moved."""
         self.on_high_watermark(log)
 
     def topics_deleted(self, topic_ids: Collection[bytes]) -> None:
@@ -81,13 +82,13 @@ class FetchWaits:
                     fetch.finish()
 
     def finish_all(self) -> None:
-        """Answer every fetch with the records found so far: the broker is stopping."""
+        """Answer every fetch with the records found so far, because the broker is stopping."""
         for fetch in list(self._waiting):
             fetch.finish()
 
 
 class WaitingFetch:
-    """A fetch that waits for enough bytes, until it is `finished`, or leaves because its client did.
+    """A fetch that waits for enough bytes, until it is `finished`, or its client disconnects.
 
     `finished` is True if there may be more records now; with False, the fetch is answered with whatever there is.
     """
@@ -104,7 +105,7 @@ class WaitingFetch:
         self._timer = waits.add(self, limits.max_wait_ms)
 
     def look_at(self, log: FetchedLog) -> None:
-        """Finish if there is enough now, counting the new records of `log`."""
+        """Finish waiting if there are enough bytes now, including the new records of `log`."""
         self.count((log,))
         if self.has_enough:
             self._end(may_have_more=True)
@@ -118,7 +119,7 @@ class WaitingFetch:
 
     @property
     def has_enough(self) -> bool:
-        """True once the counted bytes reach what the fetch waits for."""
+        """True once the counted bytes reach the number for which the fetch waits."""
         return self._total >= self._limits.min_bytes
 
     def finish(self) -> None:

@@ -1,6 +1,7 @@
-"""Log lines that clients could cause without end: a number of them in each period; the others are only counted.
+"""Log lines that clients could cause without end: only a number of them is written in each period; others are
+counted.
 
-A text that a client chooses is cut: a client id, or a name, may have 32,767 bytes.
+Texts from clients are cut, since a client id or a name may have 32,767 bytes.
 """
 
 from __future__ import annotations
@@ -12,22 +13,20 @@ from typing import Final, NamedTuple
 from shareq.broker.foundation.environment import Clock
 
 AUDIT_LOG: Final = "shareq.authorizer"
-"""The logger of `network/audit_log.py`."""
+"""The name of the logger of `network/audit_log.py`."""
 
 MOST_LINES: Final = 60
 MOST_ALIKE: Final = 10
 MOST_CLIENTS: Final = 100
 PERIOD_MS: Final = 60_000
 MOST_CHARACTERS: Final = 500
-"""Characters of a text that a line puts together, of names that are cut."""
+"""The most characters of a text in a log line that is put together from names that are cut."""
 
 MOST_OF_A_NAME: Final = 256
 
 
 def cut(value: object, most: int = MOST_OF_A_NAME) -> object:
-    """Return the value for a line of the log: of a text of more than `most` characters its beginning, and how many it
-    has.
-    """
+    """Return the value for a log line. A text of more than `most` characters is cut, and its length is added."""
     if isinstance(value, str) and len(value) > most:
         return f"{value[:most]}... ({len(value)} characters)"
     return value
@@ -40,7 +39,7 @@ def _cut_text(value: object) -> object:
 class BoundedLog:
     """A log for one kind of event that writes at most `most` lines in each `period_ms` (of the monotonic `now_ms`).
 
-    The first line after omitted ones says how many there were. Costs nothing while the logger's level omits the line.
+    The first line after omitted ones has their number. It costs nothing while the logger's level omits the line.
     """
 
     __slots__ = ("_lines", "_logger", "_most", "_now_ms", "_period_ms", "_until_ms", "left_out")
@@ -62,7 +61,7 @@ class BoundedLog:
         self.left_out = 0
 
     def log(self, level: int, text: str, *arguments: object, **fields: object) -> None:
-        """Log a line like `Logger.log`; `fields` go into the JSON line. Both are cut."""
+        """Log a line like `Logger.log`; `fields` are added to the JSON line. Arguments and fields are cut."""
         if not self._logger.isEnabledFor(level):
             return
         now_ms = self._now_ms()
@@ -79,7 +78,7 @@ class BoundedLog:
 
 
 class _Line(NamedTuple):
-    """A line as it is written: arguments and fields are cut."""
+    """A line as it is written, with arguments and fields cut."""
 
     logger: logging.Logger
     level: int
@@ -89,7 +88,7 @@ class _Line(NamedTuple):
 
 
 class _Alike:
-    """Similar lines about one client: the number written, the number left out, and the last of those."""
+    """Similar lines about one client: the number written, the number left out, and the last one left out."""
 
     __slots__ = ("last", "left_out", "written")
 
@@ -102,8 +101,8 @@ class BoundedLogs:
     """Log lines about clients, with bounds by client.
 
     In each period at most `most` lines are about one client, of which at most `most_alike` may be alike, so that no
-    client can hide lines about others. Clients beyond the first `most_clients` of a period share the lines of one. When
-    the period ends, a line for each kind says how many were left out.
+    client can hide lines about others. Clients beyond the first `most_clients` of a period share the lines of one
+    client. When the period ends, a line for each kind has the number of lines left out.
     """
 
     def __init__(
@@ -137,7 +136,7 @@ class BoundedLogs:
     ) -> None:
         """Log a line like `Logger.log`; lines of one client and kind are alike.
 
-        `fields` go into the JSON line. Both are cut.
+        `fields` are added to the JSON line. Arguments and fields are cut.
         """
         if not logger.isEnabledFor(level):
             return

@@ -1,6 +1,6 @@
-"""Durations as plain integers, each owned by the object whose doings are measured; the metrics read them on the loop.
+"""Durations as plain integers, each owned by the object that measures them; the metrics read them on the loop.
 
-A counter never goes down; times are nanoseconds of the monotonic clock.
+A counter never decreases; times are nanoseconds of the monotonic clock.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 MS: Final = 1_000_000
 BOUNDS_NS: Final = tuple(int(ms * MS) for ms in (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000))
-"""Upper bounds (inclusive) of the buckets in which durations are counted; what is longer comes after the last one."""
+"""The upper bounds (inclusive) of the buckets in which durations are counted. A last bucket has the longer ones."""
 WINDOW_NS: Final = 30_000 * MS
 
 
@@ -28,13 +28,13 @@ class Durations:
         return sum(self.buckets)
 
     def add(self, duration_ns: int, times: int = 1) -> None:
-        """Add a duration, so many times."""
+        """Add a duration, `times` times."""
         self.buckets[bisect_left(BOUNDS_NS, duration_ns)] += times
         self.total_ns += duration_ns * times
 
 
 class Longest:
-    """The longest duration of the last 30 to 60 seconds, as Apache Kafka's maxima are of two windows of 30 s."""
+    """The longest duration of the last 30 to 60 seconds. Like Apache Kafka's maxima, it uses two windows of 30 s."""
 
     __slots__ = ("_before", "_longest", "_window")
 
@@ -44,13 +44,13 @@ class Longest:
         self._before = 0
 
     def add(self, duration_ns: int, now_ns: int) -> None:
-        """Something that ends now took that long."""
+        """Add a duration that ends at `now_ns`."""
         self._move(now_ns)
         if duration_ns > self._longest:
             self._longest = duration_ns
 
     def of(self, now_ns: int) -> int:
-        """Return the longest, in nanoseconds; 0 when there was none."""
+        """Return the longest duration in nanoseconds; 0 if there was none."""
         self._move(now_ns)
         return max(self._longest, self._before)
 

@@ -1,7 +1,8 @@
-"""The only door to time, chance and disk.
+"""The only access to time, chance and disk.
 
-Production passes the monotonic clock, a seeded-by-the-OS generator and `OsFs`; the simulation passes a virtual clock,
-`random.Random(seed)` and an in-memory disk. Nothing else in the broker may ask for any of the three.
+Production passes the monotonic clock, a generator seeded by the operating system, and `OsFs`; the simulation passes
+a virtual clock, `random.Random(seed)` and an in-memory disk. No other part of the broker may use these three in
+another way.
 """
 
 from __future__ import annotations
@@ -17,30 +18,32 @@ class TimerHandle(Protocol):
     """A call that has been scheduled and not yet made."""
 
     def cancel(self) -> None:
-        """Drop the call; harmless when it has been made or dropped already."""
+        """Cancel the call. This has no effect if it was made or cancelled already."""
 
 
 class Clock(Protocol):
-    """Time, and calls back at a time. One thread: every callback runs on the broker's loop."""
+    """The time, and calls at a later time. All calls run on the thread of the broker's loop."""
 
     @property
     def stands_still(self) -> bool:
-        """Return whether no time passes while code runs: work is counted then, where it would be measured."""
+        """True if no time passes while code runs, so that work is counted instead of timed."""
 
     def wall_ms(self) -> int:
-        """Milliseconds since the epoch, which may jump. Only for timestamps of records, and for dates set by others."""
+        """Return milliseconds since the epoch, which may jump. They are only for timestamps of records, and for
+        dates set by others.
+        """
 
     def now_ms(self) -> int:
-        """Monotonic milliseconds from an arbitrary start. For every deadline."""
+        """Return monotonic milliseconds from an arbitrary start, for every deadline."""
 
     def now_ns(self) -> int:
-        """Monotonic nanoseconds from another arbitrary start, finer than `now_ms`. For measuring durations."""
+        """Return monotonic nanoseconds from another arbitrary start, finer than `now_ms`, for measuring durations."""
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Call back in the next loop tick, after everything that is ready now."""
+        """Call `callback` in the next loop tick, after everything that is ready now."""
 
     def call_at(self, when_ms: int, callback: Callable[[], None]) -> TimerHandle:
-        """Call back at or after `when_ms` on the `now_ms` scale."""
+        """Call `callback` at or after `when_ms` on the scale of `now_ms`."""
 
 
 class File(Protocol):
@@ -54,14 +57,15 @@ class File(Protocol):
     def append(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
         """Write all buffers at the end (one vectored write where the platform has it).
 
-        Raises OSError when not everything was written; the end of the file is then undefined and the caller truncates.
+        Raise OSError if not everything was written; the end of the file is then undefined, and the caller must
+        truncate it.
         """
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes from `position`; shorter only at the end of the file. May wait for the disk."""
+        """Return up to `size` bytes from `position`, fewer only at the end of the file. May wait for the disk."""
 
     def read_cached(self, position: int, size: int) -> bytes | None:
-        """Return the same without waiting for the disk; None if some of it is not in memory.
+        """Return the same bytes without waiting for the disk; None if some of them are not in memory.
 
         If the system does not report what is in memory, the call waits.
         """
@@ -75,7 +79,7 @@ class File(Protocol):
 
 
 SyncErrors = Mapping[str, OSError]
-"""The errors by the path of the file or folder that could not be synced."""
+"""Errors by the path of the file or folder that could not be synced."""
 
 
 class DiskSpace(NamedTuple):
@@ -89,7 +93,7 @@ class Fs(Protocol):
     """A file system. Paths are '/'-separated strings; errors are OSError."""
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading and appending. FileNotFoundError when absent and not `create`."""
+        """Open a file for reading and appending. Raise FileNotFoundError if it is missing and `create` is False."""
 
     def read_bytes(self, path: str) -> bytes: ...
 
@@ -101,23 +105,25 @@ class Fs(Protocol):
     ) -> None:
         """Read bytes of a file into memory, off the loop; then call back on the loop with the error, if any.
 
-        So `read_cached` gives them, unless the memory was needed otherwise. With `ahead`, whatever is not has
-        precedence.
+        `read_cached` returns them then, unless the memory was needed otherwise. Reads with `ahead` come after all
+        others.
         """
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
-        """Replace the file's content: temporary file, then rename; `sync` makes content and rename durable first."""
+        """Replace the file's content by a rename of a temporary file. With `sync`, content and name are on stable
+        storage afterwards.
+        """
 
     def exists(self, path: str) -> bool: ...
 
     def is_folder(self, path: str) -> bool:
-        """Return True if the path itself is a folder. A symbolic link is none, whatever it points to."""
+        """Return True if the path itself is a folder. A symbolic link is not, whatever its target."""
 
     def is_file(self, path: str) -> bool:
-        """Return True if the path itself is an ordinary file. A symbolic link is none."""
+        """Return True if the path itself is an ordinary file. A symbolic link is not."""
 
     def list_dir(self, path: str) -> list[str]:
-        """Names in a folder, sorted."""
+        """Return the names in a folder, sorted."""
 
     def make_dirs(self, path: str) -> None: ...
 
@@ -134,25 +140,28 @@ class Fs(Protocol):
         """Make creations, renames and removals inside the folder durable."""
 
     def sync_all(self, path: str) -> bool:
-        """Sync everything that was written to the file system of a folder, names included. OSError if that failed;
-        False, with nothing done, on a system without such a call.
+        """Sync everything that was written to the file system of a folder, including names.
+
+        Raise OSError if that failed. Return False, with nothing done, on a system without such a call.
         """
 
     def allocate(self, path: str, size: int) -> None:
-        """Reserve blocks for at least `size` bytes of a file, which is created if it is missing; not durable.
+        """Reserve blocks for at least `size` bytes of a file, which is created if it is missing.
 
-        Its content means nothing. After an OSError it is as long as before.
+        Nothing is synced, and the content is undefined. After an OSError the file has its old size.
         """
 
     def disk_space(self, path: str) -> DiskSpace:
         """Return the space of the file system that holds a file or folder."""
 
     def lock(self, path: str) -> Callable[[], None]:
-        """Lock a file (created if absent) for this process and return the release. BlockingIOError if it is taken."""
+        """Lock a file (created if missing) for this process; return the function that releases it. Raise
+        BlockingIOError if it is locked by another process.
+        """
 
     def boot_id(self) -> str:
-        """Names the time since the machine started: another one after a power loss, the same after a process was
-        killed. Empty where that cannot be known.
+        """Return an id of the time since the machine's boot: it changes after a power loss, but not after a process
+        was killed. "" if unknown.
         """
 
     def sync_soon(
@@ -163,8 +172,9 @@ class Fs(Protocol):
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync the files, and the creations, renames and removals in the folders, off the loop and in any order; then
-        call back on the loop with the error, if any (group commit). With `bulk`, whatever is not has precedence.
+        """Sync the files, and the creations, renames and removals in the folders, off the loop and in any order.
+
+        Then call `on_done` on the loop with the errors (group commit). Syncs with `bulk` come after all others.
         """
 
 
@@ -174,7 +184,7 @@ _DASH: Final = 62  # in base64 for URLs
 class Environment:
     """A broker's access to the outside world.
 
-    `secrets` yields what must stay secret; a simulation uses `rng`. `budget` measures the turns of the clock's loop.
+    `secrets` is the generator of secrets; a simulation uses `rng`. `budget` measures the turns of the clock's loop.
     """
 
     __slots__ = ("budget", "clock", "fs", "rng", "secrets")
@@ -189,15 +199,17 @@ class Environment:
         self.budget: Final = budget or TurnBudget(clock)
 
     def with_fs(self, fs: Fs) -> Environment:
-        """Return the environment over another file system."""
+        """Return a copy of the environment with another file system."""
         return Environment(self.clock, self.rng, fs, self.secrets, budget=self.budget)
 
     def secret_bytes(self, count: int) -> bytes:
-        """Random bytes that cannot be guessed, whatever has been seen of earlier ones."""
+        """Return random bytes that cannot be guessed from earlier ones."""
         return (self.secrets or self.rng).randbytes(count)
 
     def random_uuid(self) -> bytes:
-        """16 random bytes as a version 4 UUID; never the zero UUID, nor one whose text, in base64, begins with "-"."""
+        """Return 16 random bytes as a version 4 UUID; never the zero UUID, and never one whose base64 text begins
+        with "-".
+        """
         raw = bytearray(self.rng.randbytes(16))
         if raw[0] >> 2 == _DASH:
             raw[0] ^= 0x80

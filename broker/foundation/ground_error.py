@@ -1,7 +1,7 @@
-"""The one kind of exception for a ground (storage, or a cluster) that a broker cannot use. Pure."""
+"""The base class of errors about a ground (storage, or a cluster) that a broker cannot use. Pure."""
 
 from __future__ import annotations
 
 
 class GroundError(Exception):
-    """The broker cannot use its storage or its cluster; the text says why, for the operator."""
+    """Error: the broker cannot use its storage or its cluster. The text is the reason, for the operator."""

@@ -1,4 +1,4 @@
-"""A row of a table of RPCs: which module serves one, and in which versions."""
+"""The row of an RPC in a table: its handler's module, and its versions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ class VersionRange(NamedTuple):
 
 
 class HandlerRow(NamedTuple):
-    """One RPC: the module of its handler by its whole name, the versions it serves, and those that ApiVersions names.
+    """One RPC: the module of its handler by its whole name, the versions it serves, and those that ApiVersions
+    names.
 
     The advertised range may reach below the served one: clients on old librdkafka test for fixed versions that no
-    client sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection. `own`: shareq's
-    own, which only shareq's clients are shown. `ends_with_client`: a handler that waits or pauses may be dropped when
-    its client disconnects, as it changes nothing that could be left half done.
+    client sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection. `own`: an RPC of
+    shareq itself, which ApiVersions names only to shareq's clients. `ends_with_client`: a handler that waits or
+    pauses may be dropped when its client disconnects, as it changes nothing that could be left half done.
     """
 
     module: str
@@ -31,7 +32,9 @@ class HandlerRow(NamedTuple):
     ends_with_client: bool = False
 
     def within(self, first: int, last: int) -> HandlerRow:
-        """Return the row with other versions served. What it advertises below them stays: no client sends that."""
+        """Return the row with other served versions. The advertised versions below them stay, since no client sends
+        those.
+        """
         below = self.advertised.first < self.served.first
         advertised = VersionRange(self.advertised.first if below else first, last)
         return self._replace(served=VersionRange(first, last), advertised=advertised)

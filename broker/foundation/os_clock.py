@@ -1,4 +1,4 @@
-"""Time of an asyncio loop, as the broker sees it."""
+"""The time of an asyncio loop, as a `Clock`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shareq.broker.foundation.environment import TimerHandle
 
 
 class LoopClock:
-    """`Clock` over a running loop; `now_ms` is the loop's own time, so it stands still within one tick of uvloop."""
+    """A `Clock` over a running loop. `now_ms` is the loop's own time, which stands still within one tick of uvloop."""
 
     stands_still: Final = False
 
@@ -30,6 +30,6 @@ class LoopClock:
         self._loop.call_soon(callback)
 
     def call_at(self, when_ms: int, callback: Callable[[], None]) -> TimerHandle:
-        """Call back when `now_ms` is at least `when_ms`."""
+        """Call `callback` once `now_ms` is at least `when_ms`."""
         # Loops fire up to their clock's resolution early; a deadline looked at then would not be due yet.
         return self._loop.call_at((when_ms + 1) / 1000, callback)

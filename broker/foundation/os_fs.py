@@ -80,7 +80,7 @@ class OsFile:
             self._size += written
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes from `position`; shorter only at the end of the file."""
+        """Return up to `size` bytes from `position`, fewer only at the end of the file."""
         data = os.pread(self._fd, size, position)
         if len(data) == size or not data:
             return data
@@ -95,7 +95,9 @@ class OsFile:
         return b"".join(parts)
 
     def read_cached(self, position: int, size: int) -> bytes | None:
-        """Return the same if the page cache has all of it, else None. Waits where the system does not say."""
+        """Return the same bytes if the page cache has all of them, else None. If the system cannot report that, wait
+        for the disk.
+        """
         if self._says:
             try:
                 return read_cached(self._fd, position, min(size, max(self._size - position, 0)))
@@ -111,7 +113,7 @@ class OsFile:
         _sync_data(self._fd)
 
     def close(self) -> None:
-        """Close the file, but not under a sync: then when that is over."""
+        """Close the file; during a sync, only when that has ended."""
         if self._syncs:
             self._close_wanted = True
         elif self._fd >= 0:
@@ -131,8 +133,8 @@ class OsFile:
 class OsFs:
     """`Fs` over the operating system.
 
-    `hand_back` runs a call on the loop's thread, from any thread (`loop.call_soon_threadsafe`); syncs in the background
-    end with it.
+    `hand_back` runs a call on the loop's thread, from any thread (`loop.call_soon_threadsafe`); the ends of
+    background syncs are reported with it.
     """
 
     def __init__(self, hand_back: Callable[[Callable[[], None]], object]) -> None:
@@ -142,7 +144,7 @@ class OsFs:
         self._locks: dict[str, int] = {}  # descriptors by folder
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading and appending. FileNotFoundError when absent and not `create`."""
+        """Open a file for reading and appending. Raise FileNotFoundError if it is missing and `create` is False."""
         return OsFile(path, create=create)
 
     def read_bytes(self, path: str) -> bytes:
@@ -166,7 +168,7 @@ class OsFs:
         self._loads.add(path, position, size, on_done, ahead=ahead)
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
-        """Replace the file's content; with `sync` durably, before the rename and after it."""
+        """Replace the file's content; with `sync`, sync the content before the rename and the name after it."""
         temporary = path + _TEMPORARY_SUFFIX
         fd = os.open(temporary, _TEMPORARY_FLAGS, _FILE_MODE)
         try:
@@ -195,7 +197,7 @@ class OsFs:
         return _has_type(path, stat.S_ISREG)
 
     def list_dir(self, path: str) -> list[str]:
-        """Names in a folder, sorted."""
+        """Return the names in a folder, sorted."""
         return sorted(os.listdir(path))
 
     def make_dirs(self, path: str) -> None:
@@ -211,8 +213,8 @@ class OsFs:
         os.rmdir(path)
 
     def sync_all(self, path: str) -> bool:
-        """Linux: syncfs, on the descriptor of the folder's lock if there is one: it reports errors since it was
-        opened (5.8 and later).
+        """Call syncfs (Linux) on the descriptor of the folder's lock, if there is one: it reports errors since that
+        was opened (5.8 and later).
         """
         try:
             import ctypes  # at a stop alone
@@ -232,8 +234,8 @@ class OsFs:
         return True
 
     def allocate(self, path: str, size: int) -> None:
-        """Create a file if it is missing, and reserve blocks for `size` bytes. Where the system cannot promise them,
-        with zeros.
+        """Create a file if it is missing, and reserve blocks for `size` bytes; if the system cannot do that, write
+        zeros.
         """
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
@@ -256,7 +258,9 @@ class OsFs:
         _sync_folder(path)
 
     def lock(self, path: str) -> Callable[[], None]:
-        """Take an exclusive lock; it ends with the process in any case. BlockingIOError if a process has it."""
+        """Lock a file exclusively until it is released, or the process ends. Raise BlockingIOError if another
+        process has the lock.
+        """
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
             # A user who may open it could hold the lock. Former releases made it so; whose it is not may not change it.
@@ -291,9 +295,9 @@ class OsFs:
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync files and folders on other threads, several at once, then call back on the loop with the error, if any.
+        """Sync files and folders on other threads, several at once, then call `on_done` on the loop with the errors.
 
-        With `bulk`, sync one after the other, which leaves the disk to syncs without it.
+        With `bulk`, sync one after the other, so that other syncs find the disk less busy.
         """
         own = [file for file in files if isinstance(file, OsFile)]
         (self._bulk if bulk else self._urgent).sync(own, folders, on_done)
@@ -306,7 +310,7 @@ class OsFs:
 
 
 class _SyncJob:
-    """The job of one `sync_soon`. Threads make its syncs one by one; it ends with the last of them."""
+    """The job of one `sync_soon`. Threads run its syncs one by one; it ends with the last of them."""
 
     __slots__ = ("_errors", "_files", "_left", "_lock", "_on_done", "syncs")
 
@@ -333,17 +337,17 @@ class _SyncJob:
             return self._left == 0
 
     def end(self) -> None:
-        """Report the end. Runs on the loop's thread."""
+        """Report the end to the caller. Runs on the loop's thread."""
         for file in self._files:
             file.sync_ended()
         self._on_done(self._errors)
 
 
 class _SyncThreads:
-    """Threads that sync, each started at the first need: up to `few`, or up to `many` while the disk is slow.
+    """Threads that sync, each started when it is first needed: up to `few`, or up to `many` while the disk is slow.
 
-    The loop's thread wakes one thread alone; a thread that finds more work than its own sync wakes the next. Syncs that
-    end while the loop is busy are handed back to it in one call.
+    The loop's thread wakes only one thread; a thread that finds more work than its own sync wakes the next. Syncs
+    that end while the loop is busy are handed back to it in one call.
     """
 
     def __init__(
@@ -411,7 +415,7 @@ class _SyncThreads:
                     self._hand_back_ended(job)
 
     def _take(self) -> tuple[_SyncJob, str, Callable[[], None]] | None:
-        """Return a sync to make; None, and this thread is awake no more, when all are taken."""
+        """Return a sync to run; None if all are taken, after which this thread sleeps."""
         with self._lock:
             if self._todo:
                 return self._todo.popleft()
@@ -441,8 +445,8 @@ class _SyncThreads:
 
 
 def open_to_others(path: str) -> str:
-    """Return the mode of a folder that users may enter who are neither its owner nor of its group, as chmod writes it;
-    "" where they may not. OSError.
+    """Return the mode of a folder, as chmod writes it, if other users than its owner and group may enter it;
+    otherwise "". Raise OSError.
     """
     mode = stat.S_IMODE(os.stat(path).st_mode)
     return f"{mode:04o}" if mode & 0o007 and os.name == "posix" else ""

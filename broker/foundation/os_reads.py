@@ -1,4 +1,4 @@
-"""The page cache: reads of what it contains, and threads that fill it with what it lacks.
+"""The page cache: reads of what it contains, and threads that load missing parts into it.
 
 Linux reports what is in it (`RWF_NOWAIT`: ext4, XFS, btrfs). Elsewhere reads wait for the disk.
 """
@@ -17,7 +17,7 @@ from typing import Final
 
 _NO_WAIT: Final = getattr(os, "RWF_NOWAIT", None) if hasattr(os, "preadv") else None
 _UNKNOWN: Final = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
-"""Errors of a file system, or a kernel, that cannot say what is in memory."""
+"""Errors of a file system, or a kernel, that cannot report what is in memory."""
 
 _SENDS: Final = hasattr(os, "sendfile") and hasattr(os, "posix_fadvise")  # Linux; macOS sends to sockets alone
 
@@ -28,13 +28,13 @@ _SENT_BYTES: Final = 8 * 1024 * 1024
 
 
 class SystemDoesNotSay(Exception):  # no error: reads wait there
-    """A system that does not report which parts of a file are in memory."""
+    """Error: the system does not report which parts of a file are in memory."""
 
 
 def read_cached(fd: int, position: int, size: int) -> bytes | None:
-    """Return exactly these bytes of a file, which has them, if the page cache does; else None.
+    """Return exactly these bytes of a file, all of which exist, if the page cache has them; else None.
 
-    SystemDoesNotSay, OSError.
+    Raise SystemDoesNotSay, OSError.
     """
     if _NO_WAIT is None:
         raise SystemDoesNotSay
@@ -52,11 +52,11 @@ def read_cached(fd: int, position: int, size: int) -> bytes | None:
 
 
 _FILLED_AT_ONCE: Final = 64 * 1024
-"""Bytes that are made of zeros; more of them cost as much as reading into them does."""
+"""The largest buffer made of zeros; a larger one costs as much to make as to read into."""
 
 
 def _bytes_to_fill(size: int) -> bytes:
-    """Return so many bytes, of any content, which nothing else refers to."""
+    """Return so many bytes of any content, to which there is no other reference."""
     return bytes(size) if size < _FILLED_AT_ONCE else _maker_of_bytes()(None, size)
 
 
@@ -74,10 +74,10 @@ def _maker_of_bytes() -> Callable[[None, int], bytes]:
 
 
 class Loads:
-    """Threads that read into the page cache; each starts with the first job for which no other thread is free.
+    """Threads that read into the page cache. Each is started by a job for which no other thread is free.
 
-    A thread opens the file by its name, so it does not depend on the loop's own descriptor; it keeps none of the bytes
-    that it reads. `hand_back` runs a call on the loop's thread.
+    A thread opens the file by its name, so it does not depend on the loop's own descriptor; it keeps none of the
+    bytes that it reads. `hand_back` runs a call on the loop's thread.
     """
 
     def __init__(self, hand_back: Callable[[Callable[[], None]], object]) -> None:
@@ -88,11 +88,11 @@ class Loads:
     def add(
         self, path: str, position: int, size: int, on_done: Callable[[OSError | None], None], *, ahead: bool
     ) -> None:
-        """Read these bytes, or as many as exist, then call back."""
+        """Read these bytes, or as many as exist, then call `on_done`."""
         (self._ahead if ahead else self._waited_for).put(partial(self._load, path, position, size, on_done))
 
     def close(self) -> None:
-        """End the threads, behind the jobs they have begun. What has not begun is not done."""
+        """End the threads after the jobs that they have begun. Other jobs are dropped."""
         self._waited_for.close()
         self._ahead.close()
 
@@ -151,8 +151,9 @@ def load(path: str, position: int, size: int) -> None:
 
 
 def _send_nowhere(fd: int, position: int, end: int) -> bool:
-    """Have the system read these bytes without copying them: a tenth of the CPU, and the interpreter's lock, for which
-    the loop would wait, is taken less often. False where it does not.
+    """Have the system read these bytes without copying them. Return False if it cannot.
+
+    This takes a tenth of the CPU time, and takes the interpreter's lock, for which the loop would wait, less often.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,6 @@
-"""A result that will arrive later: a state write, an append, a long poll. No coroutine, no task."""
+"""A result that will arrive later, such as that of a state write, an append or a long poll. It needs no coroutine
+and no task.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,14 @@ class Pending(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value. RuntimeError while it is not there."""
+        """The value. Raise RuntimeError if it has not arrived."""
         if self._value is _UNSET:
             raise RuntimeError("the answer is not there yet")
         value: T = self._value
         return value
 
     def complete(self, value: T) -> None:
-        """Set the value and call all callbacks. RuntimeError the second time."""
+        """Set the value and call all callbacks. Raise RuntimeError the second time."""
         if self._value is not _UNSET:
             raise RuntimeError("a pending answer was completed twice")
         self._value = value
@@ -49,7 +51,7 @@ class Pending(Generic[T]):
                 callback(value)
 
     def on_complete(self, callback: Callable[[T], None]) -> None:
-        """Call back with the value, at once when it has arrived already."""
+        """Call `callback` with the value: at once if it has arrived already."""
         if self._value is not _UNSET:
             callback(self._value)
         elif self._callbacks is None:
@@ -58,7 +60,7 @@ class Pending(Generic[T]):
             self._callbacks.append(callback)
 
     def __await__(self) -> Generator[Pending[T], None, T]:
-        """Suspend the coroutine that awaits it until the value has arrived (`loop/coroutines.py`)."""
+        """Suspend the awaiting coroutine until the value has arrived (`loop/coroutines.py`)."""
         if self._value is _UNSET:
             yield self
         value: T = self._value
@@ -78,14 +80,14 @@ class Pending(Generic[T]):
 
 
 def completed(value: T, *, parks: bool = True) -> Pending[T]:
-    """Return a pending answer that has arrived already."""
+    """Return a pending whose value has arrived already."""
     pending: Pending[T] = Pending(parks=parks)
     pending.complete(value)
     return pending
 
 
 def gather(answers: Sequence[Pending[T]]) -> Pending[list[T]]:
-    """All the answers, in order, once the last of them has arrived."""
+    """Return a pending of all the answers, in order, which arrives with the last of them."""
     result: Pending[list[T]] = Pending()
     missing = len(answers)
 
@@ -103,7 +105,7 @@ def gather(answers: Sequence[Pending[T]]) -> Pending[list[T]]:
 
 
 def join(first: Pending[T], second: Pending[U]) -> Pending[tuple[T, U]]:
-    """Both answers, once both have arrived."""
+    """Return a pending of both answers, which arrives with the later one."""
     result: Pending[tuple[T, U]] = Pending()
 
     def arrived(_value: object) -> None:

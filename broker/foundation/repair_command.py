@@ -1,4 +1,4 @@
-"""The command that repairs a data folder, as a refusal to start prints it: it can be run as it stands. Pure."""
+"""The command that repairs a data folder, as a refusal to start prints it, so that it can be copied and run. Pure."""
 
 from __future__ import annotations
 

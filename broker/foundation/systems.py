@@ -1,4 +1,4 @@
-"""The operating systems that a broker runs on. Clients, commands about a cluster and workers run on Windows, too."""
+"""The operating systems on which a broker runs. Clients, workers and commands about a cluster also run on Windows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The budget of one turn of the loop for work that can be split.
 
-Work of unknown cost per element measures itself: it counts its elements, looks at the clock every `LOOK` of them, and
-pauses once `TURN_NS` were spent in this turn. Where time stands still while code runs (tests, the simulation), elements
-are counted instead, so a seed pauses at the same places every time.
+Work whose cost per element is unknown measures itself: it counts its elements, looks at the clock after every `LOOK`
+of them, and pauses once the turn has taken `TURN_NS`. If time stands still while code runs (tests, the simulation),
+only elements are counted, so that a seed pauses at the same places every time.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ from typing import Final, Protocol, TypeVar
 T = TypeVar("T")
 
 TURN_NS: Final = 2_000_000
-"""Nanoseconds of one turn."""
+"""The nanoseconds of one turn."""
 
 TURN_ELEMENTS: Final = 200
-"""Elements of one turn where time stands still."""
+"""The elements of one turn if time stands still."""
 
 LOOK: Final = 50
 """Elements between two looks at the clock. A request with fewer never pauses."""
 
 PIECE: Final = 100
-"""Elements of one array to handle before the next breath."""
+"""The elements of one array that are handled between two breaths."""
 
 
 def in_pieces(items: Sequence[T], most: int = PIECE) -> Sequence[Sequence[T]]:
-    """Return the items, up to so many at a time, and one empty piece for none: what has no elements counts."""
+    """Return the items in pieces of at most `most`; one empty piece if there are none, since that counts as work,
+    too.
+    """
     return (items,) if len(items) <= most else pieces(items, most)
 
 
 def pieces(items: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Return the items, up to so many at a time, and no piece for none."""
+    """Return the items in pieces of at most `most`; no piece if there are none."""
     return [items[at : at + most] for at in range(0, len(items), most)]
 
 
@@ -48,7 +50,7 @@ class LoopTime(Protocol):
 
 
 class Pause:
-    """An awaitable that suspends its coroutine until a later turn of the loop, also in a task of asyncio."""
+    """An awaitable that suspends its coroutine until a later turn of the loop, even in a task of asyncio."""
 
     __slots__ = ()
 
@@ -73,21 +75,21 @@ Breath = Awaitable[None]
 
 
 class Breathe(Protocol):
-    """`TurnBudget.breathe`."""
+    """The type of `TurnBudget.breathe`."""
 
     def __call__(self, elements: int = 1, /) -> Breath: ...
 
 
 def unpaused(_elements: int = 1) -> Breath:
-    """Breathe without a pause, for a caller that needs the result in this turn."""
+    """Breathe without ever pausing, for a caller that needs the result in this turn."""
     return NO_PAUSE
 
 
 class TurnBudget:
     """The budget of the turns of one loop, shared by all work on it.
 
-    Elements are counted from the last `begin`, or the last look. The first look of a turn notes the time, so a turn may
-    last `TURN_NS`, and as long as the elements before its first look and behind its last one take.
+    Elements are counted from the last `begin`, or the last look. The first look of a turn notes the time, so a turn
+    may last `TURN_NS` plus the time of the elements before its first look and after its last one.
     """
 
     __slots__ = ("_call_soon", "_counted", "_elements", "_most", "_now", "_renews", "_since", "_stands_still")
@@ -103,12 +105,12 @@ class TurnBudget:
         self._renews = False
 
     def begin(self) -> None:
-        """Count from 0: a request, or a step of one, begins."""
+        """Count from 0, because a request, or a step of one, begins."""
         self._counted += self._elements
         self._elements = 0
 
     def renew(self) -> None:
-        """Begin a turn at this time: work done before the first check counts, too."""
+        """Begin a turn at this time, so that work done before the first look counts, too."""
         self.begin()
         self._since = None
         if not self._stands_still:
@@ -128,7 +130,7 @@ class TurnBudget:
         return now - since >= self._most
 
     def _note(self, since: int) -> int:
-        """Note when this turn began, until the loop's next one."""
+        """Note when this turn began, which is valid until the loop's next turn."""
         self._since = since
         if not self._renews:
             self._renews = True

@@ -1,6 +1,8 @@
-"""Administration of groups: each operation goes through the group coordinator, the share coordinator, and back.
+"""Administration of groups: each operation goes through the group coordinator, the share coordinator, and the group
+coordinator again.
 
-The two steps at the group coordinator, and why there are two, are in `shareq.coordinator.group.share.change_plans`.
+`shareq.coordinator.group.share.change_plans` describes the two steps at the group coordinator, and the reason for
+them.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ _NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an
 
 
 class OffsetsToAlter(NamedTuple):
-    """New start offsets by topic name and partition, all of which exist; and the topics that cannot be altered, with
-    the error.
+    """New start offsets by topic name and partition, all of which exist; and the errors of those that cannot be
+    altered.
     """
 
     sound: dict[str, dict[int, int]]
@@ -48,7 +50,7 @@ class OffsetsToAlter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AlteredOffsets:
-    """An error for the whole request, or what became of each topic name and partition."""
+    """An error for the whole request, or the outcome of each topic name and partition."""
 
     error: ApiError
     partitions: dict[tuple[str, int], ApiError] = field(default_factory=dict)
@@ -56,9 +58,10 @@ class AlteredOffsets:
 
 @dataclass(frozen=True, slots=True)
 class DeletedOffsets:
-    """An error for the whole request, or the outcome for each topic by name, and why there are no states to delete.
+    """An error for the whole request, or the outcome of each topic by name, and the errors of topics without a state
+    to delete.
 
-    What is in neither is not answered.
+    Other topics are not in the answer.
     """
 
     error: ApiError
@@ -68,9 +71,9 @@ class DeletedOffsets:
 
 @dataclass(frozen=True, slots=True)
 class ShareOffset:
-    """A share partition as administration sees it. `start_offset` and `lag` are -1 while they are not known.
+    """A share partition as administrators see it. `start_offset` and `lag` are -1 while they are unknown.
 
-    Apache Kafka's tools show no lag without a start offset. Ours do: a window without any finished record counts.
+    Apache Kafka's tools show no lag without a start offset. Ours do: then no record is finished.
     """
 
     start_offset: int = -1
@@ -84,14 +87,16 @@ _UNKNOWN_OFFSET = ShareOffset()
 
 @dataclass(frozen=True, slots=True)
 class ListedGroups:
-    """The groups, and NONE or why some may be missing."""
+    """The groups, and the error if some may be missing, or NONE."""
 
     groups: Sequence[ListedGroup]
     error: ErrorCode = ErrorCode.NONE
 
 
 class AskedTopic(NamedTuple):
-    """The share partitions of one topic, and the pending summaries of their states; none if the topic is unknown."""
+    """The share partitions of one topic, and the pending summaries of their states; there are none if the topic is
+    unknown.
+    """
 
     name: str
     partitions: Sequence[int]
@@ -123,7 +128,9 @@ class GroupAdministration:
     # -- all groups
 
     async def list_groups(self, states: Collection[str], types: Collection[str]) -> ListedGroups:
-        """Return the groups of all shards in one of the states and of one of the types; empty filters let all pass."""
+        """Return the groups of all shards that have one of the states and one of the types. An empty filter matches
+        all.
+        """
 
         def list_all(shard: GroupCoordinatorShard) -> CoordinatorResult[ListedGroups]:
             return CoordinatorResult(ListedGroups(shard.list_groups(states, types).response))
@@ -141,7 +148,8 @@ class GroupAdministration:
     def begin_delete_group(self, group_id: str) -> Pending[DeleteGroupPlan | ApiError]:
         """Begin to delete a group with all its data; pass the result to `finish_delete_groups`.
 
-        This alone deletes a group of another kind. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinator's.
+        For a group that is not a share group, this deletes it. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the
+        coordinator's.
         """
         if not self._groups.partitions.count:
             return completed(ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
@@ -158,11 +166,10 @@ class GroupAdministration:
     async def finish_delete_groups(
         self, group_ids: Sequence[str], begun: list[Pending[DeleteGroupPlan | ApiError]]
     ) -> list[ApiError]:
-        """Return the outcome for each group of `begin_delete_group`, in this order, when all are deleted or have been
-        kept.
+        """Return the outcome of each group of `begin_delete_group`, in this order, once all are deleted or kept.
 
-        The states of share groups go first; where that fails, their groups stay. Errors: the first step's, the states'.
-        Empties `begun`.
+        The states of share groups are deleted first; if that fails, their groups stay. Errors: those of the first
+        step, those of the states. `begun` is emptied.
         """
         plans = await gathered(begun, self._breathe)
         deleted = (plan for plan in plans if isinstance(plan, DeleteGroupPlan))
@@ -188,7 +195,7 @@ class GroupAdministration:
     # -- offsets of share groups
 
     async def ask_offsets(self, group_id: str, topics: Mapping[str, Sequence[int]]) -> list[AskedTopic]:
-        """Ask for start offsets and lags of share partitions, by topic name. Needs no group."""
+        """Begin to read start offsets and lags of share partitions, by topic name. The group need not exist."""
         asked: list[AskedTopic] = []
         for name, partitions in topics.items():
             image = self._metadata.topic(name)
@@ -202,7 +209,7 @@ class GroupAdministration:
         return asked
 
     async def offsets_of(self, asked: AskedTopic) -> list[ShareOffset]:
-        """Return the start offset and lag of each partition that was asked for, when all have come."""
+        """Return the start offset and lag of each requested partition, when all have arrived."""
         if not asked.summaries:
             return [_UNKNOWN_OFFSET] * len(asked.partitions)
         offsets: list[ShareOffset] = []
@@ -212,9 +219,10 @@ class GroupAdministration:
         return offsets
 
     def topics_with_offsets(self, group_id: str) -> Pending[TopicsById | ErrorCode]:
-        """Return the topics and partitions for which the group has share state; none for a group that does not exist.
+        """Return the topics and partitions for which the group has share state; none for a group that does not
+        exist.
 
-        NOT_COORDINATOR where another broker has this state, or the log that it would be in cannot be written.
+        NOT_COORDINATOR if another broker has this state, or if its log cannot be written.
         """
         if not self._groups.partitions.count:
             return completed({})
@@ -241,8 +249,8 @@ class GroupAdministration:
     async def offsets_to_alter(self, offsets: Mapping[str, Mapping[int, int]]) -> OffsetsToAlter:
         """Return the offsets for `alter_offsets`, by topic name and partition, and the refused ones.
 
-        An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused (INVALID_REQUEST), and so is what
-        does not exist (UNKNOWN_TOPIC_OR_PARTITION).
+        An offset of -1 stands for the one that `share.auto.offset.reset` gives. A lower one is refused
+        (INVALID_REQUEST), and so is one of a missing topic or partition (UNKNOWN_TOPIC_OR_PARTITION).
         """
         asked = OffsetsToAlter({}, {})
         for name, by_partition in offsets.items():
@@ -262,7 +270,8 @@ class GroupAdministration:
     async def alter_offsets(self, group_id: str, asked: OffsetsToAlter) -> AlteredOffsets:
         """Give share partitions a new start offset; forget their records in flight.
 
-        Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`. Takes ownership of `asked`.
+        The group is created if necessary. For errors of the whole request see `ShareGroups.begin_alter_offsets`.
+        Takes ownership of `asked`.
         """
         error = await self._internal_topics.made(CONSUMER_OFFSETS, SHARE_GROUP_STATE)
         if error:
@@ -288,7 +297,11 @@ class GroupAdministration:
         return AlteredOffsets(outcome, outcomes)
 
     async def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> DeletedOffsets:
-        """Forget whole topics. Errors: see `ShareGroups.begin_delete_offsets`; of a topic: the states'."""
+        """Delete the group's share state of whole topics.
+
+        For errors of the whole request see `ShareGroups.begin_delete_offsets`; the errors of a topic are those of
+        its states.
+        """
         if not self._groups.partitions.count:
             error = ErrorCode.GROUP_ID_NOT_FOUND if group_id else ErrorCode.INVALID_GROUP_ID
             return DeletedOffsets(ApiError(error, f"Group {group_id} not found."))
@@ -314,7 +327,7 @@ class GroupAdministration:
     # -- the parts
 
     def _initialize(self, state: StateInitialization) -> Pending[ApiError]:
-        """Begin a new state; in the same turn the leader that has the old one in memory gives it up."""
+        """Begin to initialize a state. In the same turn, the leader that has the old one in memory drops it."""
         self._leaders.state_replaced((state.key,))
         return self._states.initialize(state.key, state.state_epoch, state.start_offset)
 
@@ -330,9 +343,10 @@ class GroupAdministration:
     async def _remove(
         self, removals: Iterable[tuple[SharePartitionKey, Callable[[], Pending[ApiError]]]]
     ) -> Iterator[ApiError]:
-        """Begin to remove states, each in a turn in which it owes no dead letters; return the outcomes in order.
+        """Begin to delete states, each in a turn in which it owes no dead letters; return the outcomes in order.
 
-        All letters are awaited side by side. A state stays if its group got members meanwhile (NON_EMPTY_GROUP).
+        The letters of all states are awaited at the same time. A state stays if its group has got members meanwhile
+        (NON_EMPTY_GROUP).
         """
         begun: list[Pending[ApiError]] = []
         owing: list[tuple[int, SharePartitionKey, Callable[[], Pending[ApiError]]]] = []
@@ -359,7 +373,7 @@ class GroupAdministration:
     def _finish(
         self, group_id: str, operation: Callable[[GroupCoordinatorShard], Steps[CoordinatorResult[None]]]
     ) -> Pending[ApiError]:
-        """Finish with a second step that can fail only with the coordinator's log."""
+        """Take the second step of an operation, which fails only if the coordinator's log cannot be written."""
 
         def finish(shard: GroupCoordinatorShard) -> Steps[CoordinatorResult[ApiError]]:
             result = yield from operation(shard)

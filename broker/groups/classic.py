@@ -1,4 +1,4 @@
-"""Classic groups: requests to the group coordinator's shards and back."""
+"""Classic groups: requests passed to the group coordinator's shards, and their answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClassicGroupService:
         self._now = env.clock.now_ms
 
     async def join(self, request: JoinGroupRequest, version: int, client: Client) -> JoinGroupResponse:
-        """Answer a JoinGroup when the rebalance is complete. Creates the internal topic if it is missing."""
+        """Answer a JoinGroup when the rebalance is complete. The internal topic is created if it is missing."""
         if await self._internal_topics.made(CONSUMER_OFFSETS):
             return join_refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
         partition = self._groups.partition(request.group_id)
@@ -44,7 +44,7 @@ class ClassicGroupService:
         )
 
     def sync(self, request: SyncGroupRequest) -> Pending[SyncGroupResponse]:
-        """SyncGroup; waits for the leader's assignment."""
+        """Answer a SyncGroup when the leader's assignment has arrived."""
         if not self._groups.partitions.count:
             return completed(sync_refusal(_unknown(request.group_id)))
         partition = self._groups.partition(request.group_id)
@@ -62,7 +62,7 @@ class ClassicGroupService:
         )
 
     def leave(self, request: LeaveGroupRequest) -> Pending[LeaveGroupResponse]:
-        """LeaveGroup, with its members in `members` in every version."""
+        """Answer a LeaveGroup, which has its members in `members` in every version."""
         if not self._groups.partitions.count:
             return completed(_nobody_left(request))
         return self._groups.schedule(
@@ -72,7 +72,7 @@ class ClassicGroupService:
         )
 
     def describe(self, group_id: str, version: int) -> Pending[DescribedGroup]:
-        """Return one entry of DescribeGroups."""
+        """Return the entry of one group for DescribeGroups."""
         if not self._groups.partitions.count:
             return completed(no_classic_group(group_id, None, version))
         return self._groups.schedule(

@@ -1,4 +1,4 @@
-"""Consumer groups: requests to the group coordinator's shards and back (KIP-848)."""
+"""Consumer groups: requests passed to the group coordinator's shards, and their answers (KIP-848)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class ConsumerGroupService:
         client: Client,
         is_visible: Callable[[str], bool],
     ) -> ConsumerGroupHeartbeatResponse:
-        """Answer a ConsumerGroupHeartbeat. Creates the internal topic if it is missing.
+        """Answer a ConsumerGroupHeartbeat. The internal topic is created if it is missing.
 
-        `is_visible` returns whether the client may know of a topic.
+        `is_visible` returns True if the client may know of a topic.
         """
         error = await self._internal_topics.made(CONSUMER_OFFSETS)
         if error:
@@ -55,7 +55,9 @@ class ConsumerGroupService:
         )
 
     def describe(self, group_id: str) -> Pending[DescribedGroup]:
-        """One entry of ConsumerGroupDescribe. Errors: INVALID_GROUP_ID, and see `ConsumerGroups.describe`."""
+        """Return the entry of one group for ConsumerGroupDescribe. Errors: INVALID_GROUP_ID, and those of
+        `ConsumerGroups.describe`.
+        """
         if not group_id:
             return completed(consumer_group_error_entry(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty."))
         if not self._groups.partitions.count:

@@ -1,5 +1,5 @@
-"""The group coordinator of this broker: routes groups of every kind to their partitions of `__consumer_offsets`, and
-brings them the news of topics.
+"""The group coordinator of this broker. It routes groups of every kind to their partitions of `__consumer_offsets`,
+and passes news of topics to them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _OTHER_BYTES: Final = 256 * 1024  # of a request beside what is written down: id
 
 
 def group_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
-    """`offsets.topic.compression.codec` as the topic's batches are written."""
+    """Return `offsets.topic.compression.codec` as the settings for the topic's batches."""
     return CoordinatorLogSettings(Compression(config.offsets_topic_compression_codec))
 
 
 def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
-    """`group.*` as the shard takes it. An initialisation may take as long as an offset commit."""
+    """Return `group.*` in the form that the shard uses. An initialization may take as long as an offset commit."""
     return GroupCoordinatorSettings(
         ShareGroupLimits(
             max_size=config.group_share_max_size,
@@ -72,8 +72,8 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
 class GroupCoordinatorService:
     """The coordinators of all groups. A request is answered when its effect is durable.
 
-    `counters` count the events of classic and consumer groups, and of offsets. `may_make_share_group` (limit, group id)
-    returns True if `group.share.max.groups` allows a new group; `GroupNames` counts the groups by owner.
+    `counters` count the events of classic and consumer groups, and of offsets. `may_make_share_group` (limit, group
+    id) returns True if `group.share.max.groups` allows a new group; `GroupNames` counts the groups by owner.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class GroupCoordinatorService:
         )
 
     def has_no_room_for(self, request_bytes: int, *, times: int = 1) -> bool:
-        """Return True if the request's content, `times` over, is too large for a record of the log."""
+        """Return True if `times` times the request's bytes are too many for a record of the log."""
         if not self.partitions.count:
             return False  # the first request makes the topic
         return request_bytes > times * self.partitions.room.most_bytes() + _OTHER_BYTES
@@ -117,14 +117,16 @@ class GroupCoordinatorService:
         operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T] | Steps[CoordinatorResult[T]]],
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
-        """Run an operation on the group's shard; its response comes when it is durable. The topic has to exist."""
+        """Run an operation on the group's shard; its response comes when it is durable. The internal topic must
+        exist.
+        """
         partition = self.partition(group_id)
         return partition.schedule(lambda: operation(partition.shard), failed)
 
     # -- start, and news of topics
 
     def recover(self) -> None:
-        """Load the log at a start, and finish deletions that a crash cut off."""
+        """Load the log when the broker starts, and finish deletions that a crash cut off."""
         self.partitions.load()
         self._finish_deletions()
 
@@ -135,8 +137,9 @@ class GroupCoordinatorService:
             partition.shard.topics_changed(names)
 
     def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Forget the topics' share partitions and offsets in all groups; with the states' topic all share partitions,
-        with the groups' own topic all groups.
+        """Forget the topics' share partitions and offsets in all groups.
+
+        If `__share_group_state` was deleted, forget all share partitions; if `__consumer_offsets` was, all groups.
         """
         names = {topic.topic_id: topic.name for topic in topics}
         if CONSUMER_OFFSETS in names.values():
@@ -146,7 +149,9 @@ class GroupCoordinatorService:
         self._forget(names)
 
     def _finish_deletions(self) -> None:
-        """Forget topics that metadata does not know, if that can be believed: a crash cut off their deletion."""
+        """Forget topics that metadata does not know (a crash cut off their deletion), if the ground says that such
+        topics no longer exist.
+        """
         if not self._believes_absence:
             return
         if self._metadata.topic(SHARE_GROUP_STATE) is None:
@@ -172,7 +177,7 @@ class GroupCoordinatorService:
     # -- routing
 
     def partition(self, group_id: str) -> CoordinatorPartition[GroupCoordinatorShard]:
-        """Return the runtime of the group's shard. The topic has to exist."""
+        """Return the runtime of the group's shard. The internal topic must exist."""
         return self.partitions.get(self.partitions.place_of(group_id))
 
     def _has_place(self, limit: int, _group_id: str) -> bool:

@@ -1,5 +1,5 @@
-"""New groups, and new members of groups, are counted for those that make them: `shareq.max.groups.per.principal`,
-`shareq.max.members.per.principal`.
+"""The count of new groups, and of new members of groups, by the owner who creates them:
+`shareq.max.groups.per.principal`, `shareq.max.members.per.principal`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MostPerOwner(NamedTuple):
 
 
 class Joining(NamedTuple):
-    """The facts about a member before its group answers. `member_id` is "" if the broker assigns it."""
+    """The facts about a member before its group answers. `member_id` is "" if the broker is to assign it."""
 
     group_id: str
     member_id: str
@@ -34,13 +34,11 @@ class Joining(NamedTuple):
 
 
 MemberName = tuple[str, str | int]
-"""A group and a member's id, or a number while it has none."""
+"""A group and a member's id; a number in place of an id that the member does not have yet."""
 
 
 class GroupNames:
-    """Groups of every kind and their members, by who made them. Asked only by requests that make one where there is
-    none.
-    """
+    """Groups of every kind and their members, by their owners. Only requests that create a group or member use it."""
 
     def __init__(self, groups: GroupCoordinatorService, most: MostPerOwner, clock: Clock) -> None:
         self._groups = groups
@@ -57,13 +55,14 @@ class GroupNames:
         groups.may_make_share_group = self._may_make_share_group
 
     def refusal(self, group_id: str, owner: Hashable) -> str:
-        """Count a group that a request may make, and return ""; or return why not, if its owner has too many. Call
-        `settle` behind a request that was not refused.
+        """Count a group that a request may create and return ""; if its owner has too many, return the reason.
+
+        Call `settle` after a request that was not refused.
         """
         return "" if self._names.admit(group_id, owner, self._now()) else self._no_group_message
 
     def settle(self, group_id: str, owner: Hashable) -> None:
-        """Count the group no longer if the request did not make it."""
+        """Remove the group from the count if the request did not create it."""
         self._names.settle(group_id, owner)
 
     async def join(
@@ -74,9 +73,9 @@ class GroupNames:
         refuse: Callable[[str], T],
         id_of: Callable[[T], str],
     ) -> T:
-        """Return the answer to a request that may make the group and a member of it.
+        """Return the answer to a request that may create the group and a member of it.
 
-        `refuse` makes the answer, of a message, where the owner has too many. `id_of` returns the member's id in an
+        `refuse` makes the answer, from a message, if the owner has too many. `id_of` returns the member's id in an
         answer, or "".
         """
         full = self.refusal(joining.group_id, owner)
@@ -106,8 +105,8 @@ class GroupNames:
         return await ask()
 
     def heard_of(self, group_id: str, owner: Hashable) -> None:
-        """Count the group for the owner of a member that asks something, unless it is counted: no group is after a
-        start.
+        """Count the group for the owner of a member that sends a request, unless it is counted. After a start, no
+        group is.
         """
         if group_id not in self._names and self.has(group_id, self.place_of(group_id)):
             self._names.admit(group_id, owner, self._now())
@@ -133,7 +132,7 @@ class GroupNames:
         return answer
 
     def _replaces(self, joining: Joining) -> bool:
-        """Return True if the member takes the place of a static one."""
+        """Return True if the member replaces a static one."""
         group_id, instance_id = joining.group_id, joining.instance_id
         place = self.place_of(group_id)
         partitions = self._groups.partitions
@@ -144,7 +143,7 @@ class GroupNames:
         )
 
     def _may_make_share_group(self, limit: int, group_id: str) -> bool:
-        """Return True if `group.share.max.groups` allows the group, which is already counted for its owner."""
+        """Return True if `group.share.max.groups` allows the group, which has already been counted for its owner."""
         partitions = self._groups.partitions
         owner_of = self._names.owner_of
         held = Counter(owner_of(group.group_id) for partition in partitions for group in partition.shard.share.all())
@@ -163,7 +162,7 @@ class GroupNames:
 
 
 class _Members:
-    """The places of members are those of their groups."""
+    """The counted members. Their places are those of their groups."""
 
     def __init__(self, names: GroupNames, groups: GroupCoordinatorService) -> None:
         self._names = names

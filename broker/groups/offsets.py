@@ -1,6 +1,6 @@
-"""Committed offsets: requests to the group coordinator's shards and back.
+"""Committed offsets: requests passed to the group coordinator's shards, and their answers.
 
-What a topic's id or name means is settled here; the shards keep offsets by name.
+Topic ids and names are resolved here; the shards store offsets by name.
 """
 
 from __future__ import annotations
@@ -41,23 +41,25 @@ from shareq.protocol.primitives import ZERO_UUID
 COMMIT_TOPIC_IDS_FROM = 10
 FETCH_TOPIC_IDS_FROM = 10
 FETCH_GROUP_ERROR_FROM = 2
-"""The first version of OffsetFetch that has a place for an error of the whole group (KIP-88)."""
+"""The first version of OffsetFetch with a field for an error of the whole group (KIP-88)."""
 
 PART: Final = 500
-"""Partitions that a group is asked for at a time; a topic counts as one more."""
+"""The number of partitions passed to a group at a time; a topic counts as one more."""
 
 _UNBOUNDED: Final = 1 << 62
-"""Bytes of the records of one part: the group's log refuses what is too large, and so much may be in memory."""
+"""The bytes of the records of one part. The group's log refuses more, and so much may be in memory."""
 
 _UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _UNKNOWN_ID: Final = ErrorCode.UNKNOWN_TOPIC_ID
 _HIDDEN: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 MaySee = Callable[[str], bool]
-"""Returns True if a client may know of the topic of this name."""
+"""A function that returns True if a client may know of the topic of this name."""
 
 Ask = Callable[[Callable[[], Pending[ErrorCode]]], Awaitable[ErrorCode]]
-"""Calls its argument, which has the group decide, unless the client may not make a group that does not exist."""
+"""A function that calls its argument, with which the group decides, unless the client may not create a group that
+does not exist.
+"""
 
 
 def _everything(_name: str) -> bool:
@@ -69,7 +71,7 @@ def _at_once(decide: Callable[[], Pending[ErrorCode]]) -> Pending[ErrorCode]:
 
 
 class CommitRows:
-    """Rows of an OffsetCommit's answer: one entry for each topic, in the order in which topics come first."""
+    """Rows of an OffsetCommit's answer: one entry for each topic, in the order in which topics first occur."""
 
     __slots__ = ("_known", "topics")
 
@@ -98,9 +100,9 @@ class CommitRows:
 
 
 class AskedOffsets:
-    """The requested offsets of a group: the `parts` that are still to be read, and refusals, which come last.
+    """The requested offsets of a group: the `parts` still to be read, and the refusals, which come last.
 
-    `without_ids`: topics of the parts whose ids are not known yet.
+    `without_ids`: topics in the parts whose ids are not known yet.
     """
 
     __slots__ = ("group_id", "parts", "without_ids")
@@ -114,7 +116,7 @@ class AskedOffsets:
 
 
 class GroupOffsetsService:
-    """Consumers' and administrators' operations on committed offsets. Answers come once their outcome is durable."""
+    """Operations of consumers and administrators on committed offsets. Answers come once their outcome is durable."""
 
     def __init__(
         self,
@@ -134,11 +136,13 @@ class GroupOffsetsService:
     async def commit(
         self, request: OffsetCommitRequest, version: int, *, may_read: MaySee = _everything, ask: Ask = _at_once
     ) -> OffsetCommitResponse:
-        """Answer an OffsetCommit when its effect is durable: all accepted partitions count, or none.
+        """Answer an OffsetCommit when its effect is durable: the offsets of all accepted partitions are stored, or
+        none.
 
         A topic or partition that does not exist is refused (UNKNOWN_TOPIC_ID from version 10 on,
         UNKNOWN_TOPIC_OR_PARTITION before), and so is a topic that the client may not read; the group decides on the
-        rest. The internal topic is created if it is missing. A topic has one entry in the answer, as in Apache Kafka.
+        rest. The internal topic is created if it is missing. A topic has one entry in the answer, as in Apache
+        Kafka.
         """
         hidden, rows = CommitRows(), CommitRows()
         existing: list[list[OffsetCommitRequestTopic]] = [[]]
@@ -162,7 +166,7 @@ class GroupOffsetsService:
         return OffsetCommitResponse(topics=[*hidden.topics, *rows.topics])
 
     async def refused_commit(self, request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
-        """Return the same error for every partition."""
+        """Return the answer with the same error for every partition."""
         rows = CommitRows()
         for topic in request.topics:
             for some in in_pieces(topic.partitions):
@@ -173,8 +177,8 @@ class GroupOffsetsService:
     async def prepare(self, *, short: bool) -> PreparedCommit | None:
         """Return an empty commit to fill; None if the internal topic is missing and cannot be created.
 
-        Pauses until it may be created. A `short` commit is of one part, which its group's log refuses if that is too
-        large.
+        Pause until the topic may be created. A `short` commit has one part; the group's log refuses it if that is
+        too large.
         """
         if short and self._groups.partitions.count:
             return self._new_commit(_UNBOUNDED)
@@ -194,7 +198,9 @@ class GroupOffsetsService:
         existing: list[OffsetCommitRequestTopic],
         rows: CommitRows,
     ) -> None:
-        """Add those partitions that exist to `existing`, with name and id of their topic, and rows of the others."""
+        """Add the existing ones of the partitions to `existing`, with the name and id of their topic, and rows for
+        the others.
+        """
         name, topic_id = (topic.name, topic.topic_id) if image is None else (image.name, image.topic_id)
         count = 0 if image is None else image.partitions
         there = [each for each in partitions if 0 <= each.partition_index < count]
@@ -257,7 +263,7 @@ class GroupOffsetsService:
     async def fetch(
         self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
     ) -> OffsetFetchResponseGroup:
-        """Answer one group of an OffsetFetch; see `ask`."""
+        """Return the answer for one group of an OffsetFetch; see `ask`."""
         return await self.answer(await self.ask(group, version, require_stable=require_stable), version)
 
     async def ask(
@@ -269,11 +275,12 @@ class GroupOffsetsService:
         may_describe: MaySee = _everything,
         sees: MaySee = _everything,
     ) -> AskedOffsets:
-        """Ask for the offsets of a group: of the partitions that are named, or for null topics of all it has committed.
+        """Begin to read the offsets of a group: of the named partitions or, for null topics, of all that it has
+        committed.
 
-        From version 10 on topics are found by their ids (UNKNOWN_TOPIC_ID); before that, a name means the topic that
-        has it now. Topics given by name are refused unless the client `may_describe` them; if all are requested, topics
-        that it may not see are left out.
+        From version 10 on topics are found by their ids (UNKNOWN_TOPIC_ID); before that, a name means the present
+        topic of that name. Topics given by name are refused unless the client `may_describe` them; if all are
+        requested, topics that it may not see are left out.
         """
         by_id = version >= FETCH_TOPIC_IDS_FROM
         topics: list[OffsetFetchRequestTopics] = []
@@ -319,7 +326,7 @@ class GroupOffsetsService:
             await self._breathe(sum(1 + len(topic.partition_indexes) for topic in part.topics or ()))
 
     async def answer(self, asked: AskedOffsets, version: int) -> OffsetFetchResponseGroup:
-        """Return the answer for a group, when all its parts have come."""
+        """Return the answer for a group, when all its parts have arrived."""
         joined = fetch.Joined()
         for part in asked.parts:
             found = await part
@@ -353,7 +360,7 @@ class GroupOffsetsService:
         return sorted(self._groups.partition(group_id).shard.offsets.store.of(group_id).get(topic, ()))
 
     async def _with_ids(self, topics: Sequence[OffsetFetchResponseTopics]) -> list[OffsetFetchResponseTopics]:
-        """Return topics with ids only; topics that no longer exist are left out."""
+        """Return the topics with ids instead of names; topics that no longer exist are left out."""
         found: list[OffsetFetchResponseTopics] = []
         for topic in topics:
             image = self._topic(topic.name)
@@ -401,7 +408,7 @@ class GroupOffsetsService:
 
     @staticmethod
     def _may_see(image: TopicImage | None, name: str, by_id: bool, may_see: MaySee) -> bool:
-        """Return whether the client may know of a topic. An unknown id has nothing to hide."""
+        """Return True if the client may know of a topic. An unknown id may always be looked up."""
         if image is not None:
             return may_see(image.name)
         return by_id or may_see(name)

@@ -1,4 +1,4 @@
-"""The ports of groups: the ends of logs, and for KIP-932 the coordinator of states and the leaders."""
+"""The ports of groups: the ends of logs and, for KIP-932, the coordinator of states and the leaders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shareq.protocol.errors import ApiError
 
 
 class EndedLog(LedLog, Protocol):
-    """The log of one partition, of which lags are counted. Its end is exclusive, and durable."""
+    """The log of one partition, for which lags are computed. Its end is exclusive, and durable."""
 
     @property
     def high_watermark(self) -> int: ...
@@ -26,14 +26,16 @@ class MemberConnection(Protocol):
     closed: bool
 
     def on_close(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back when the connection is lost; the result takes that back."""
+        """Call `callback` when the connection is lost. The result is a function that cancels this."""
 
 
 class ShareStates(Protocol):
-    """The durable states of share partitions, as the group coordinator uses them; answers are durable."""
+    """The durable states of share partitions, as the group coordinator uses them. Answers come when they are
+    durable.
+    """
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
-        """InitializeShareGroupState: write a new state, whatever state existed."""
+        """Write a new state, in place of any existing one, as InitializeShareGroupState does."""
 
     def initialize_once(
         self,
@@ -44,31 +46,34 @@ class ShareStates(Protocol):
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """Initialize the state like `initialize`, unless one of that epoch exists; with `again`, replace an older one,
-        too.
+        """Initialize the state like `initialize`, unless one of this state epoch or a later one exists; with
+        `again`, unless any exists.
 
-        `replaced` is called immediately if a state was created, before anything else is done with it.
+        If a state is created or replaced, `replaced` is called at once with its key, before any other operation on
+        it.
         """
 
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
-        """ReadShareGroupStateSummary."""
+        """Return a summary of the state, as ReadShareGroupStateSummary does."""
 
     def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """DeleteShareGroupState."""
+        """Delete the state, as DeleteShareGroupState does."""
 
 
 class ShareLeaders(Protocol):
-    """The leaders of share partitions, which keep what they have read of the states. Called together with the operation
-    on the state, before anything else happens.
+    """The leaders of share partitions, which have states in memory. Their methods are called together with the
+    operation on the state, before anything else happens.
     """
 
     def letters_written(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """Wait for the dead letters that the share partition owes: NO_ERROR in the turn in which its state may be
-        removed, at once if none is owed. COORDINATOR_NOT_AVAILABLE after `LONGEST_WAIT_MS`, with the reason.
+        """Wait for the dead letters that the share partition owes.
+
+        Complete with NO_ERROR in the turn in which its state may be removed, at once if none is owed; with
+        COORDINATOR_NOT_AVAILABLE, and the reason, after `LONGEST_WAIT_MS`.
         """
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Forget what was read of the states: they are being rewritten."""
+        """Drop the states from memory, because they are being rewritten."""
 
     def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
-        """Forget the states, which are being deleted, and their counters by name."""
+        """Drop the states, which are being deleted, and end their counters by name."""

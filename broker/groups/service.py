@@ -23,8 +23,8 @@ from shareq.protocol.names import CONSUMER_OFFSETS
 
 
 class GroupService(Service):
-    """The group coordinator (`coordinator`), and its operations by kind of group, for offsets, and for administrators.
-    `names`: who made them, and their members.
+    """The group coordinator (`coordinator`), and its operations by kind of group, for offsets, and for
+    administrators. `names` counts groups and members by owner.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class GroupService(Service):
         self.coordinator.topics_deleted(topics)
 
     def leader_moved(self, topic: str, partition: int) -> None:
-        """Give up a partition of the groups' topic; a later use begins with its log."""
+        """Give up a partition of the groups' topic; the next use loads its log again."""
         if topic == CONSUMER_OFFSETS:
             self.coordinator.partitions.resign(partition)
 
     def stop_waiting(self) -> None:
-        """Fail every parked request with NOT_COORDINATOR: its clients ask another broker."""
+        """Fail every parked request with NOT_COORDINATOR, so that its client asks another broker."""
         self.coordinator.partitions.refuse_parked()
         self.share.stop()
 

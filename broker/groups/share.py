@@ -1,5 +1,5 @@
-"""Share groups: a heartbeat is carried through its two phases, between which the states of new share partitions are
-made (`shareq.coordinator.group.share.heartbeat`).
+"""Share groups: a heartbeat has two phases, between which the states of new share partitions are initialized
+(`shareq.coordinator.group.share.heartbeat`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from shareq.protocol.share import LEAVE_EPOCH
 logger = logging.getLogger(__name__)
 
 _FENCED: Final = (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
-"""Errors of a member that has to join again."""
+"""Errors after which a member has to join again."""
 
 
 class LastHeartbeat(NamedTuple):
-    """The last heartbeat of a member over a connection, which named no topics."""
+    """The last heartbeat of a member on a connection. It named no topics."""
 
     partition: CoordinatorPartition[GroupCoordinatorShard]
     group_id: str
@@ -74,7 +74,7 @@ class ShareGroupService:
     async def heartbeat(
         self, request: ShareGroupHeartbeatRequest, client: Client, connection: MemberConnection
     ) -> ShareGroupHeartbeatResponse:
-        """Answer a ShareGroupHeartbeat, in both phases. Creates the internal topics that are missing."""
+        """Answer a ShareGroupHeartbeat, in both phases. Missing internal topics are created."""
         error = await self._internal_topics.made(CONSUMER_OFFSETS, SHARE_GROUP_STATE)
         if error:
             return refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or "")
@@ -98,7 +98,7 @@ class ShareGroupService:
     def repeat(self, last: LastHeartbeat) -> int | None:
         """Begin a heartbeat that repeats the last one of its member; return the interval to the next one, in ms.
 
-        None: it has to go through `heartbeat`, and nothing has happened.
+        Return None, with nothing changed, if the heartbeat has to be passed to `heartbeat`.
         """
         partition = last.partition
         if not partition.is_at_rest:
@@ -108,12 +108,12 @@ class ShareGroupService:
         return None if settings is None else settings.heartbeat_interval_ms
 
     def last(self, request: ShareGroupHeartbeatRequest, connection: MemberConnection) -> LastHeartbeat:
-        """Return a heartbeat, for `repeat`, that is like one which was handed to `heartbeat`."""
+        """Return a heartbeat that was passed to `heartbeat` in the form that `repeat` uses."""
         partition = self._groups.partition(request.group_id)
         return LastHeartbeat(partition, request.group_id, request.member_id, request.member_epoch, connection.id)
 
     def topics_to_look_at(self, request: ShareGroupHeartbeatRequest) -> Collection[str]:
-        """Return the topics, by name, that the decision on the heartbeat needs and that may not be known here yet."""
+        """Return the names of topics that the decision on the heartbeat needs, and that may not be known here yet."""
         if not self._groups.partitions.count:
             return request.subscribed_topic_names or ()
         partition = self._groups.partition(request.group_id)
@@ -122,7 +122,7 @@ class ShareGroupService:
         return partition.shard.share.topics_to_look_at(request.group_id, request.subscribed_topic_names or ())
 
     def describe(self, group_id: str) -> Pending[DescribedGroup]:
-        """One entry of ShareGroupDescribe."""
+        """Return the entry of one group for ShareGroupDescribe."""
         if not self._groups.partitions.count:
             message = f"Group {group_id} not found."
             return completed(share_group_error_entry(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
@@ -133,13 +133,13 @@ class ShareGroupService:
         )
 
     def stop(self) -> None:
-        """Leave members alone whose connections end from now on: the broker closes them itself."""
+        """Keep members whose connections end from now on, because the broker itself closes them."""
         self._connections.stop()
 
     # -- the two phases
 
     def _log_phase(self, request: ShareGroupHeartbeatRequest, client: Client, plan: HeartbeatPlan) -> None:
-        """Log what became of the membership in the first phase, which is durable."""
+        """Log the change of the membership in the first phase, which is durable."""
         if plan.joined:
             self._log_member("joined", request, client)
         elif plan.response is not None:
@@ -184,10 +184,10 @@ class ShareGroupService:
         return await finished
 
     async def _made(self, partition: CoordinatorPartition[GroupCoordinatorShard], plan: HeartbeatPlan) -> bool:
-        """Make the states; return True if all were made.
+        """Initialize the states; return True if all were initialized.
 
-        When the last member has left, the remaining states are not made: the group may then be deleted, and states made
-        later would stay forever.
+        Once the last member has left, the remaining states are not initialized: the group may then be deleted, and
+        later states would stay for ever.
         """
         begun: list[Pending[ApiError]] = []
         for each in plan.initialize:
@@ -223,7 +223,7 @@ _Partition = CoordinatorPartition[GroupCoordinatorShard]
 
 
 class MemberConnections:
-    """The partitions of the groups' topic that each connection sent heartbeats to."""
+    """The partitions of the groups' topic to which each connection has sent heartbeats."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
@@ -242,7 +242,7 @@ class MemberConnections:
         return partition.shard.share.begin_heartbeat(request, client, self._now_ms(), connection.id)
 
     def stop(self) -> None:
-        """Report no further loss."""
+        """Stop reporting lost connections."""
         self._stopping = True
 
     def _watch(self, connection: MemberConnection, partition: _Partition) -> None:

@@ -1,9 +1,9 @@
-"""A small HTTP server for operators: scrapes of metrics, the states of records.
+"""A small HTTP server for operators, for scrapes of metrics and the states of records.
 
-It shares the broker's loop and must cost it only the answers themselves: one request for each connection, limited in
-size, number and time; a client that does not read its answer is disconnected. When the number is at its limit, a new
-connection replaces the oldest one that has not sent its request, or otherwise the oldest that reads its answer slowly.
-So a probe, which does both at once, is always answered.
+It shares the broker's loop and must not burden it: each connection has one request, limited in size and time, and
+the number of connections is limited; a client that does not read its answer is disconnected. At the limit, a new
+connection replaces the oldest one that has not sent its request, or otherwise the oldest one that reads its answer
+slowly. So a probe, which does both quickly, is always answered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TEXT: Final = "text/plain; charset=utf-8"
 
 
 class Request(NamedTuple):
-    """A request without a body. `headers` by their names in small letters; if one is repeated, the last."""
+    """A request without a body. `headers` are by name in lower case; of a repeated one, the last value is kept."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An HTTP answer. `headers` are added to those of every answer."""
+    """An HTTP answer. `headers` are added to those that every answer has."""
 
     status: str
     body: bytes
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 Refuse = Callable[[str, str], Answer]
-"""Makes the answer of a status and a text."""
+"""A function that makes the answer with a status and a text."""
 
 
 def refuse_in_text(status: str, text: str) -> Answer:
@@ -66,8 +66,8 @@ class _Phase(Enum):
 
 
 class HttpServer:
-    """Serves the answers of `handle` for GET and HEAD; `name` is its name in the log, `refuse` makes answers for
-    errors.
+    """A server that answers GET and HEAD with the results of `handle`. `name` is its name in the log; `refuse` makes
+    answers for errors.
 
     Owned by the server, on the loop's thread.
     """
@@ -93,7 +93,7 @@ class HttpServer:
         )
 
     async def close(self) -> None:
-        """Stop listening and cut off the clients being served. Harmless the second time."""
+        """Stop listening, and disconnect all clients. A second call has no effect."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -104,7 +104,7 @@ class HttpServer:
         await asyncio.gather(*clients, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection: one request, one answer."""
+        """Handle one connection: one request, one answer."""
         client = asyncio.current_task()
         assert client is not None, "asyncio.start_server makes a task for each connection"
         if len(self._clients) >= MAX_CONNECTIONS:
@@ -121,8 +121,8 @@ class HttpServer:
             writer.close()
 
     def _make_room(self) -> None:
-        """Disconnect the oldest client still sending its request, or otherwise the oldest still reading its answer:
-        those that wait are few.
+        """Disconnect the oldest client that is still sending its request, or otherwise the oldest that is still
+        reading its answer, so that few wait.
         """
         for phase in (_Phase.ASKS, _Phase.TAKES):
             slow = next((client for client, at in self._clients.items() if at is phase), None)

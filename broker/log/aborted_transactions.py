@@ -1,6 +1,6 @@
 """The aborted transactions of one log, and the meaning of its control batches. Pure.
 
-Open transactions are the producers' (`producer_state`); one that was committed needs no memory.
+Open transactions are kept with their producers (`producer_state`); committed ones are not kept.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _ENDS = (ControlType.ABORT, ControlType.COMMIT)
 
 
 def transaction_marker(batch: bytes | bytearray | memoryview) -> ControlRecord | None:
-    """Return the control record by which a batch ends its producer's transaction.
+    """Return the control record of a batch that ends its producer's transaction.
 
-    None if it ends no transaction: another kind of control batch, or one whose record compaction has removed, which
-    happens only after the transaction's own records are removed.
+    Return None for any other kind of control batch, and for one whose record compaction has removed, which happens
+    only after the transaction's records were removed.
     """
     try:
         record = read_control_record(batch)
@@ -32,7 +32,7 @@ def transaction_marker(batch: bytes | bytearray | memoryview) -> ControlRecord |
 class AbortedTransactions:
     """A log's aborted transactions, by ascending last offset.
 
-    Owned by the log; 32 bytes each in memory, of all segments.
+    Owned by the log. Those of all segments are in memory, 32 bytes each.
     """
 
     __slots__ = ("_first_offsets", "_last_offsets", "_producer_ids", "_stable_offsets")
@@ -53,7 +53,7 @@ class AbortedTransactions:
         return map(AbortedTransaction, *columns)
 
     def add(self, entry: AbortedTransaction) -> None:
-        """Its marker was appended. ValueError when that is not behind all markers before it."""
+        """Add a transaction whose marker was appended. Raise ValueError unless it is behind all earlier markers."""
         if self._last_offsets and entry.last_offset <= self._last_offsets[-1]:
             raise ValueError(f"aborted transaction that ends at {entry.last_offset}, after {self._last_offsets[-1]}")
         self._producer_ids.append(entry.producer_id)
@@ -62,9 +62,10 @@ class AbortedTransactions:
         self._stable_offsets.append(entry.last_stable_offset)
 
     def overlapping(self, first_offset: int, upper_bound: int) -> list[AbortedTransaction]:
-        """Return those with an offset from `first_offset` up to `upper_bound` (exclusive), by ascending last offset.
+        """Return the transactions with an offset from `first_offset` to `upper_bound` (exclusive), by ascending last
+        offset.
 
-        Those that end below `first_offset` are left out, however long ago they began; their markers count.
+        A transaction ends at its marker; those that end below `first_offset` are left out.
         """
         found: list[AbortedTransaction] = []
         firsts, stables = self._first_offsets, self._stable_offsets
@@ -76,14 +77,14 @@ class AbortedTransactions:
         return found
 
     def ending_in(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """Return those whose markers are from `first_offset` up to `end_offset` (exclusive): a
-        segment's `.txnindex`.
+        """Return the transactions whose markers are from `first_offset` to `end_offset` (exclusive), as a segment's
+        `.txnindex` has them.
         """
         low, high = bisect_left(self._last_offsets, first_offset), bisect_left(self._last_offsets, end_offset)
         return [self._at(at) for at in range(low, high)]
 
     def replace(self, first_offset: int, end_offset: int, entries: Iterable[AbortedTransaction]) -> None:
-        """Replace the entries that end from `first_offset` up to `end_offset` (exclusive) by `entries`, which are in
+        """Replace the entries that end from `first_offset` to `end_offset` (exclusive) by `entries`, in the same
         order.
         """
         low, high = bisect_left(self._last_offsets, first_offset), bisect_left(self._last_offsets, end_offset)
@@ -94,11 +95,11 @@ class AbortedTransactions:
         self._stable_offsets[low:high] = array("q", [row.last_stable_offset for row in rows])
 
     def truncate(self, end_offset: int) -> None:
-        """Forget those that end at `end_offset` or later: their markers were removed."""
+        """Forget transactions that end at `end_offset` or later, because their markers were removed."""
         self._delete(slice(bisect_left(self._last_offsets, end_offset), None))
 
     def remove_before(self, offset: int) -> None:
-        """Forget those that end below `offset`: the segments with their markers were removed."""
+        """Forget transactions that end below `offset`, because the segments with their markers were removed."""
         self._delete(slice(0, bisect_left(self._last_offsets, offset)))
 
     def _delete(self, part: slice) -> None:

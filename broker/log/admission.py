@@ -1,13 +1,14 @@
-"""A topic's admission of clients' batches: the rules of Apache Kafka's LogValidator, for every topic.
+"""Admission of clients' batches to a topic, by the rules of Apache Kafka's LogValidator.
 
-The batch's own numbers come first (`validate_batch`), then each record is walked: they fill the batch exactly, are as
-many as it says, can be read to the last header, count up from offset 0, have a time that the topic allows and, where it
-is compacted, a key. A wrong MaxTimestamp is replaced by that of the records.
+First the fields of the batch's header are checked (`validate_batch`), then its records. They must fill the batch
+exactly, be as many as its header says, be readable to their last header, and have offset deltas from 0 upwards, a
+time that the topic allows and, in a compacted topic, a key. A wrong MaxTimestamp is replaced by that of the records.
 
-Compressed records are decompressed into a buffer of `LEAST_OPENED_BYTES`, or of eight times max.message.bytes if that
-is more, but never more than readers accept: so the highest cost of a batch is known before memory is allocated or a
-record is read. More is MESSAGE_TOO_LARGE, at which Java's producer divides the batch. Apache Kafka has no such limit,
-but one for a single record of a compressed batch, max.decompressed.message.bytes, beyond which it is INVALID_RECORD.
+Compressed records are decompressed into a buffer of `LEAST_OPENED_BYTES`, or of eight times max.message.bytes if
+that is more, but never more than readers accept. So the highest cost of a batch is known before memory is allocated
+or a record is read. A batch with more bytes gets MESSAGE_TOO_LARGE, after which Java's producer divides it. Apache
+Kafka has no such limit, but one for each record of a compressed batch, max.decompressed.message.bytes; a larger
+record gets INVALID_RECORD.
 """
 
 from __future__ import annotations
@@ -74,10 +75,12 @@ __all__ = [
 Batch = bytes | bytearray | memoryview
 
 MOST_AT_ONCE: Final = 16 * 1024 * 1024
-"""The bytes that a batch may stand for that no library opens piece by piece: it takes 11 ms."""
+"""The most uncompressed bytes of a batch checked in one turn, when its codec's library cannot decompress piece by
+piece: 11 ms.
+"""
 
 MOST_RECORD_ERRORS: Final = 1000
-"""The number of records of a batch that an answer names one by one; the batch is refused as a whole anyway."""
+"""The most records of a refused batch that an answer names. The batch is refused as a whole anyway."""
 
 _NOT_FOR_CLIENTS: Final = CONTROL | DELETE_HORIZON
 _UNUSUAL: Final = _NOT_FOR_CLIENTS | LOG_APPEND_TIME | TRANSACTIONAL
@@ -85,14 +88,16 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 class RecordError(NamedTuple):
-    """The reason why one record of a batch is refused; `record` counts from 0."""
+    """The reason why one record of a batch is refused. `record` is its index in the batch, from 0."""
 
     record: int
     reason: str
 
 
 class LargeBatch(Exception):
-    """A batch that takes more than a turn to check: `Admission.check_large` does. Nothing has happened."""
+    """Error: checking the batch takes longer than a turn, so `Admission.check_large` has to do it. Nothing has been
+    changed.
+    """
 
     def __init__(self, header: BatchHeader) -> None:
         super().__init__(f"{header.records_count} records in {header.size} bytes")
@@ -100,9 +105,9 @@ class LargeBatch(Exception):
 
 
 class Checked(NamedTuple):
-    """A batch that may be appended, with its header, or why not; and the records at fault, if it is for some.
+    """The result of a check: the batch and its header, or the error; and the faulty records, if single ones are.
 
-    `packed`: the same batch, compressed as the topic's `compression.type` says; None if it already is.
+    `packed` is the same batch compressed as the topic's `compression.type` says; None if it already is.
     """
 
     admitted: tuple[Batch, BatchHeader] | ErrorCode
@@ -111,8 +116,8 @@ class Checked(NamedTuple):
 
 
 class _Walked:
-    """The records of a checked batch: how many, the faults found, the newest and the longest record, and the refused
-    ones, at most `MOST_RECORD_ERRORS`.
+    """The records of a batch that were checked so far: their number, the faults found, the newest and the longest
+    record, and the refused ones, at most `MOST_RECORD_ERRORS`.
     """
 
     __slots__ = ("allowed", "errors", "found", "longest", "newest", "records")
@@ -154,12 +159,12 @@ class Admission:
         self.rewrites = settings.append_time or settings.compression_type is not None
 
     def check(self, batch: Batch, now_wall_ms: int, at_once: bool = False) -> tuple[Batch, BatchHeader] | ErrorCode:
-        """Return a client's batch that may be appended, as far as can be seen without the log's state, and its header.
+        """Return a client's batch that may be appended, and its header, or the error; the log's state is not
+        considered.
 
-        It is the received batch, except for a MaxTimestamp that is not that of its records. MESSAGE_TOO_LARGE
-        (max.message.bytes, or what its records take uncompressed), RECORD_LIST_TOO_LARGE (segment.bytes),
-        INVALID_TIMESTAMP, INVALID_RECORD, CORRUPT_MESSAGE. With `at_once` raises `LargeBatch` for one that takes longer
-        than a turn.
+        It is the received batch, with a wrong MaxTimestamp corrected. Errors: MESSAGE_TOO_LARGE (max.message.bytes,
+        or too large when decompressed), RECORD_LIST_TOO_LARGE (segment.bytes), INVALID_TIMESTAMP, INVALID_RECORD,
+        CORRUPT_MESSAGE. With `at_once`, raise `LargeBatch` for a batch that takes longer than a turn.
         """
         if len(batch) > self._max_bytes:
             too_large = len(batch) > self._settings.max_message_bytes
@@ -197,7 +202,7 @@ class Admission:
         return batch, header
 
     def _count_packing(self, header: BatchHeader, size: int, at_once: bool) -> None:
-        """Count the work to compress the batch again, if necessary; raises `LargeBatch` as `check` does."""
+        """Count the work of compressing the batch again, if that is necessary. Raise `LargeBatch` as `check` does."""
         if header.compression == self._settings.compression_type:
             return
         effort = self._packing * size
@@ -233,7 +238,9 @@ class Admission:
         return Checked((batch, header), [], await self._packed(batch, header))
 
     def _refusal(self, found: int, longest: int) -> ErrorCode:
-        """Return the error of a batch whose records have this in common, the longest of them so many bytes."""
+        """Return the error for records with these faults, of which the longest has `longest` bytes; NONE if there is
+        none.
+        """
         if longest > self._largest_record:
             return ErrorCode.INVALID_RECORD
         return _error_of(found) if found & self._refused else ErrorCode.NONE
@@ -249,7 +256,7 @@ class Admission:
         return with_payload(batch, codec, await in_steps(compress_pieces(codec, opened)))
 
     def _walk_on(self, walked: _Walked, run: Run, header: BatchHeader, now_wall_ms: int) -> None:
-        """Walk over the next records. Raises `MalformedMessage` where nothing else of them matters."""
+        """Check the next records of a batch. Raise `MalformedMessage` if the rest of the batch need not be checked."""
         walked.longest = max(walked.longest, run.longest)
         if not run.records:
             return
@@ -272,9 +279,9 @@ class Admission:
         walked.records += count
 
     def record_errors(self, batch: Batch, now_wall_ms: int) -> list[RecordError]:
-        """Return the records that `check` refuses a batch for, none if it is refused as a whole.
+        """Return the records for which `check` refuses a batch, none if it is refused as a whole.
 
-        At most `MOST_RECORD_ERRORS` of them.
+        There are at most `MOST_RECORD_ERRORS`.
         """
         from shareq.protocol.records.opening import Run  # batches at fault alone need it
 
@@ -295,10 +302,11 @@ class Admission:
     def rewritten(
         self, batch: Batch, header: BatchHeader, now_wall_ms: int, checked: Checked | None = None
     ) -> Batch | ErrorCode:
-        """Return the batch as the topic wants it stored: its own compression type, as `checked` has it if that was done
-        in steps; log append time.
+        """Return the batch in the form in which the topic stores it: with the topic's compression type and log
+        append time.
 
-        MESSAGE_TOO_LARGE when that makes it larger than max.message.bytes.
+        If `checked` has the compressed batch already, that is used. MESSAGE_TOO_LARGE if the result is larger than
+        max.message.bytes.
         """
         codec = self._settings.compression_type
         packed = None if checked is None else checked.packed
@@ -316,7 +324,9 @@ class Admission:
         return batch
 
     def _open(self, batch: Batch, header: BatchHeader, at_once: int) -> bytes | ErrorCode:
-        """Return the decompressed records. Raise `LargeBatch` for more than `at_once` bytes (0: no such bound)."""
+        """Return the decompressed records, or the error. Raise `LargeBatch` if there are more than `at_once` bytes
+        (0: no such limit).
+        """
         most = at_once or self._opened_of(Compression(header.compression), memoryview(batch)[HEADER_SIZE:])
         try:
             return records_block(batch, most)[1]
@@ -328,13 +338,13 @@ class Admission:
             return _opening_error(error)
 
     def _opened_of(self, codec: Compression, payload: memoryview) -> int:
-        """Return the most bytes of records that these compressed ones may open into."""
+        """Return the most bytes that these compressed records may have when they are decompressed."""
         return min(self._most_opened, MOST_AT_ONCE) if opens_at_once(codec, payload) else self._most_opened
 
     def _allowed(self, base_timestamp: int, now_wall_ms: int) -> tuple[int, int, int]:
-        """Lowest and highest time delta that a record may have, and the one of a record without a time.
+        """Return the lowest and highest allowed time delta of a record, and the delta of a record without a time.
 
-        All of them are numbers of 64 bits, and so is a time within them.
+        All three fit into 64 bits, and so does each allowed time.
         """
         # Without min and max, which take longer than all else here: batches of one record feel it.
         low = -_INT64_MAX
@@ -357,7 +367,7 @@ class Admission:
 
 
 def _with_newest(batch: Batch, header: BatchHeader, newest: int) -> tuple[Batch, BatchHeader]:
-    """Return the batch with the largest time of its records, a delta, as its MaxTimestamp, and its header."""
+    """Return the batch with the time of its newest record (`newest`, a delta) as its MaxTimestamp, and its header."""
     max_timestamp = max(header.base_timestamp + newest, NO_TIMESTAMP)
     if max_timestamp == header.max_timestamp:
         return batch, header
@@ -366,7 +376,9 @@ def _with_newest(batch: Batch, header: BatchHeader, newest: int) -> tuple[Batch,
 
 
 def own_header(batch: Batch) -> BatchHeader:
-    """Return the header of a batch that the broker made itself. ValueError for anything but one whole batch."""
+    """Return the header of a batch that the broker made itself. Raise ValueError unless `batch` is exactly one whole
+    batch.
+    """
     header = read_header(batch)
     if header.length + LENGTH_OVERHEAD != len(batch):
         raise ValueError(f"not one record batch: {len(batch)} bytes, its length says {header.size}")
@@ -381,7 +393,7 @@ def _check_attributes(header: BatchHeader) -> ErrorCode:
 
 
 def _check_count(header: BatchHeader, at_once: bool) -> ErrorCode:
-    """Return the error of a batch of many records. Raises `LargeBatch` as `Admission.check` does."""
+    """Return the error of a batch that has many records, or NONE. Raise `LargeBatch` as `Admission.check` does."""
     if header.attributes & CODEC_MASK and header.records_count > MOST_RECORDS:
         return ErrorCode.MESSAGE_TOO_LARGE
     if at_once:
@@ -390,7 +402,7 @@ def _check_count(header: BatchHeader, at_once: bool) -> ErrorCode:
 
 
 def _opening_error(error: MalformedMessage) -> ErrorCode:
-    """Return the error of a batch whose records could not be opened."""
+    """Return the error of a batch whose records could not be decompressed."""
     return ErrorCode.MESSAGE_TOO_LARGE if isinstance(error, TooLargeToOpen) else ErrorCode.INVALID_RECORD
 
 

@@ -1,4 +1,4 @@
-"""An append to a log: its origin, its result, and its counters."""
+"""Values of an append to a log: its origin, its result, and its counters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OnDurable = Callable[[ErrorCode], None]
 
 
 class Origin(Enum):
-    """The source of a batch: a client's is checked, the broker's own is not."""
+    """The source of a batch. A client's batch is checked; one of the broker itself is not."""
 
     CLIENT = 0
     COORDINATOR = 1
@@ -23,7 +23,7 @@ class Sender(Protocol):
     """The client that a batch comes from."""
 
     def may_add_producer(self, topic: str, partition: int, producer_id: int) -> bool:
-        """Return True if the sender may send the first batch of a producer that the partition does not know."""
+        """Return True if the sender may send a batch of a producer that the partition does not know yet."""
 
 
 class AppendInfo(NamedTuple):
@@ -31,7 +31,8 @@ class AppendInfo(NamedTuple):
 
     `log_append_time_ms` is -1 unless the topic stamps its own time.
 
-    `duplicate`: the producer had sent it before, and these are the offsets that it got then.
+    `duplicate` is True if the producer had sent the batch before; the offsets are then those that it got at that
+    time.
     """
 
     base_offset: int
@@ -42,7 +43,7 @@ class AppendInfo(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """The start of a partition's log, and the end (exclusive) up to which readers see it."""
+    """The start offset of a partition's log, and the offset (exclusive) up to which consumers may read."""
 
     log_start_offset: int
     high_watermark: int
@@ -62,12 +63,12 @@ class Traffic:
         self.records_in = 0
 
     def add(self, other: Traffic) -> None:
-        """Add what another log had."""
+        """Add the counts of another log."""
         self.bytes_in += other.bytes_in
         self.bytes_out += other.bytes_out
         self.records_in += other.records_in
 
     def wrote(self, size: int, records: int) -> None:
-        """Count a write to the log that succeeded."""
+        """Count a successful write to the log."""
         self.bytes_in += size
         self.records_in += records

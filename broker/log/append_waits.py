@@ -1,4 +1,4 @@
-"""The callbacks of one partition's appends, by the outcome of their batches."""
+"""The callbacks of one partition's appends, and the outcome of their batches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from shareq.broker.log.append import OnDurable
 
 
 class AppendWaits:
-    """Callbacks whose batches are in the buffer (`buffered`), were written since the last flush, or are lost."""
+    """Callbacks of batches that are in the buffer (`buffered`), that were written since the last flush, and that are
+    lost.
+    """
 
     __slots__ = ("_lost", "_written", "buffered")
 

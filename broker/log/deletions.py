@@ -1,6 +1,7 @@
-"""The rest of the work on deleted topics: their folders, checkpoints that still name their logs, metadata.
+"""The remaining work after a topic's deletion: on its folders, on checkpoints that still name its logs, and on
+metadata.
 
-It is done in later ticks, once for all topics of a tick, and no two syncs of it in one turn.
+It is done in later ticks, once for all topics deleted in a tick, with at most one sync in each turn.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ logger = logging.getLogger(__name__)
 
 
 class Deletions:
-    """Owned by the manager of logs. `writes` are the functions that write checkpoints with names of logs; `forget`
-    writes the remaining one for those logs alone (OSError). `metadata` is asked once there is a deleted topic.
+    """The remaining work on deleted topics. Owned by the manager of logs.
+
+    `writes` are the functions that write checkpoints in which logs are named; `forget` removes deleted logs from the
+    cleaner's checkpoint (OSError). `metadata` returns the known topics, and is called when there is a deleted topic.
     """
 
     def __init__(
@@ -44,7 +47,7 @@ class Deletions:
         self._renamed: list[bytes] = []  # topics, all of whose folders are
 
     def add(self, topic: str, topic_id: bytes, partitions: Sequence[int]) -> None:
-        """Remember that the logs of these partitions were deleted, and are closed."""
+        """Note that the logs of these partitions were deleted, and are closed."""
         if partitions:
             self._stale = list(self._writes)
             self._doomed += ((topic, partition) for partition in partitions)
@@ -58,12 +61,12 @@ class Deletions:
         self._go_on_soon()
 
     def forget_deleted(self) -> None:
-        """Have no checkpoint name an earlier log. OSError when one cannot be written."""
+        """Remove deleted logs from all checkpoints. Raise OSError if one cannot be written."""
         while self._stale:
             self._write_next_stale()
 
     def stop(self) -> None:
-        """Leave the rest to the next start."""
+        """Stop, and leave the remaining work to the next start."""
         self._stopped = True
         self._folders.stop()
 

@@ -1,9 +1,10 @@
-"""The tick's flush: write every log's buffer, sync where appends count only then, move watermarks, answer appends.
+"""The flush of each tick: write every log's buffer, sync logs where appends count only once synced, move high
+watermarks, answer appends.
 
-Group commit: while a log is being synced, everything that is written to it waits for its next sync, together. Each log
-has syncs of its own, and no answer waits for another log's. The appends of one log are answered in their order,
-including failed ones. What is written into a new file waits for a sync in any
-case, of its name and its folder's, too: a power loss would take the file with everything that was answered later.
+Group commit: while a log is being synced, everything that is written to it waits for its next sync, together. Each
+log has its own syncs, and no answer waits for those of another log. The appends of one log are answered in order,
+including failed ones. Appends to a new file always wait for a sync, which includes the names of the file and its
+folder: otherwise a power loss could take the file with all its records, even answered ones.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ FEW_SYNCS: Final = 4  # logs that may wait where files are few: each has up to f
 
 
 class _Waiting(NamedTuple):
-    """Written, to be synced: `callbacks` are due once all below `end_offset` (exclusive) is on stable storage."""
+    """Appends that were written and wait for a sync. `callbacks` are called once everything below `end_offset`
+    (exclusive) is on stable storage.
+    """
 
     log: PartitionLog
     segment: Segment
@@ -32,7 +35,9 @@ class _Waiting(NamedTuple):
     names: NewNames | None
 
     def first_of(self, errors: SyncErrors) -> OSError | None:
-        """Return the error of the first part of this that could not be synced."""
+        """Return the first error among those of its segment, its file names and its folders; None if all were
+        synced.
+        """
         paths = [self.segment.log_path]
         if self.names is not None:
             paths += (*self.names.files, *self.names.folders)
@@ -42,8 +47,8 @@ class _Waiting(NamedTuple):
 class Flusher:
     """Owned by the manager. `listeners` are called with each log whose high watermark moved.
 
-    At most `most_waiting` logs wait for a sync in the background, each with files that are open for it: the next ones
-    are synced here and now.
+    At most `most_waiting` flushes wait for a background sync, since each keeps its files open; further ones are
+    synced at once.
     """
 
     def __init__(
@@ -81,12 +86,12 @@ class Flusher:
         self._schedule()
 
     def before_flush(self, callback: Callable[[], None]) -> None:
-        """Call back once, before the next flush writes."""
+        """Call `callback` once, before the next flush writes."""
         self._hooks.append(callback)
         self._schedule()
 
     def sync_sealed(self, log: PartitionLog, segment: Segment) -> None:
-        """Sync a segment that gets no more batches; no append waits for that."""
+        """Sync a segment that gets no more batches. No append waits for that."""
         segment.pins += 1
         self._sealed_to_sync.append((log, segment))
         self._schedule()
@@ -97,7 +102,7 @@ class Flusher:
             self._clock.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Write every buffer; answer the appends that count now, start a sync for the others."""
+        """Write every buffer, answer the appends that are durable now, and start a sync for the others."""
         if self._closed:
             return
         calls = _Calls()
@@ -144,7 +149,7 @@ class Flusher:
         return log.stable.unsynced_messages >= settings.flush_messages
 
     def _answer(self, durable: list[tuple[PartitionLog, int, list[OnDurable]]], calls: _Calls) -> None:
-        """Move all watermarks of these durable appends, then answer the appends, then call the listeners."""
+        """Move the high watermarks of all these durable appends, then answer the appends, then call the listeners."""
         moved = [log for log, end_offset, _ in durable if not log.refusal and log.advance(end_offset)]
         for log, _, callbacks in durable:
             calls.answer(callbacks, log.refusal)
@@ -156,7 +161,8 @@ class Flusher:
     # -- syncing
 
     def _start_syncs(self, logs: Iterable[PartitionLog]) -> None:
-        """Sync the logs that wait, except those being synced already: the end of that sync starts the next one.
+        """Sync those of `logs` that wait. A log that is being synced is left out: the end of that sync starts its
+        next one.
 
         New names are synced together: an error of a folder that several of them need is reported once, to all.
         Sealed segments may be large, and no append waits for them: they have syncs of their own.
@@ -249,7 +255,7 @@ class Flusher:
         calls.finish()
 
     def _settle(self, group: list[_Waiting], errors: SyncErrors, calls: _Calls) -> None:
-        """Settle a group whose sync is over: these count, or their logs are offline.
+        """Settle appends whose sync has ended: they are durable, or their log goes offline.
 
         An error applies to one log alone, unless several of them need the file.
         """
@@ -270,19 +276,25 @@ class Flusher:
         calls.run(self._on_synced, [waiting.log for waiting in group if not waiting.log.refusal])
 
     def _sync_now(self, log: PartitionLog, calls: _Calls) -> None:
-        """Sync a log's waiting appends at once: a later append failed, and its caller must see all earlier ones."""
+        """Sync a log's waiting appends at once, because a later append failed: its caller must see the outcome of
+        all earlier ones.
+        """
         for waiting in self._taken(log):
             self._settle([waiting], self._sync_again(waiting), calls)
 
     def _taken(self, log: PartitionLog) -> list[_Waiting]:
-        """Take all waiting appends of a log, in order, including those of the running sync."""
+        """Return all waiting appends of a log, in order, including those of the running sync, and remove them from
+        the waiting ones.
+        """
         syncing = self._syncing.pop(log, [])
         taken = syncing + self._to_sync.pop(log, [])
         syncing.clear()
         return taken
 
     def close(self) -> None:
-        """Write what is buffered and sync it where that counts, here and now; no call comes after this."""
+        """Write what is buffered, and sync it at once where appends count only then. No callback is called after
+        this.
+        """
         if self._closed:
             return
         try:
@@ -297,7 +309,7 @@ class Flusher:
         calls.finish()
 
     def _sync_again(self, waiting: _Waiting) -> SyncErrors:
-        """Sync the bytes that a background sync may not have reached yet; return the error if that fails."""
+        """Sync the bytes and names that a background sync may not have reached yet. Return the error if that fails."""
         segment, names = waiting.segment, waiting.names
         try:
             segment.sync_again()
@@ -315,7 +327,7 @@ class Flusher:
 
 
 class _Calls:
-    """Calls that must all be made even if one fails; the first failure is raised at the end."""
+    """Calls that are all made even if one fails. The first failure is raised at the end."""
 
     __slots__ = ("_failure",)
 

@@ -38,10 +38,10 @@ _PARTITION_FOLDER: Final = r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})"
 _DELETED_FOLDER: Final = r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete"
 _OUR_FILE: Final = r"[0-9]{20}\.[a-z0-9.]+|(partition\.metadata|leader-epoch-checkpoint)(\.tmp)?"
 RENAMED_AT_ONCE: Final = 200
-"""So many folders of deleted topics get another name in one tick, 40 µs each."""
+"""The most folders of deleted topics renamed in one tick, 40 µs each."""
 
 REMOVED_AT_ONCE: Final = 5
-"""So many folders are removed in one tick, with their files: 0.2 ms each."""
+"""The most folders removed in one tick, with their files, 0.2 ms each."""
 
 _NAMED: Final = 3
 
@@ -49,7 +49,9 @@ TopicPartition = tuple[str, int]
 
 
 class DamagedFolderError(GroundError):
-    """Folders may belong to topics that metadata does not know. The text names them; the broker does not start."""
+    """Error: folders may belong to topics that metadata does not know. The text names them; the broker does not
+    start.
+    """
 
 
 class KnownTopics(MetadataImage, Protocol):
@@ -72,9 +74,10 @@ class Claim(Enum):
 
 
 class FolderClaim(NamedTuple):
-    """The topic of a folder: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED.
+    """A folder and the topic it belongs to. `topic` is set for LIVE, UNNAMED and DELETED; `problem` is why it is
+    UNKNOWN or UNNAMED.
 
-    `adoptable`: an UNKNOWN one can be a partition of the topic of its name.
+    `adoptable`: if UNKNOWN, it may be made a partition of the topic of that name.
     """
 
     name: str
@@ -95,7 +98,7 @@ def _is_of_segment(name: str) -> bool:
 
 
 def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderClaim | None:
-    """Return the claim of a folder; None if its name is not a partition's. Change nothing. Raise OSError."""
+    """Return the claim of a folder; None if its name is not a partition's. Nothing is changed. Raise OSError."""
     match = re.fullmatch(_PARTITION_FOLDER, name) if name[-1:].isdecimal() else None
     if match is None:
         return None
@@ -137,7 +140,7 @@ def _claim_by_id(
     content: bytes,
     candidates: list[TopicImage],
 ) -> FolderClaim:
-    """Return the claim of a real folder whose id is not simply that of the topic of its name."""
+    """Return the claim of a real folder whose topic id is not simply that of the topic with its name."""
     topic_id = _parsed(content)
     for topic in candidates:
         if topic.topic_id == topic_id:
@@ -187,12 +190,14 @@ def _parsed(content: bytes) -> bytes | None:
 
 
 def _differ_little(content: bytes, expected: bytes) -> bool:
-    """Return True if they differ in one byte at most: no two ids do."""
+    """Return True if both differ in one byte at most. No two topic ids do."""
     return len(content) == len(expected) and sum(a != b for a, b in zip(content, expected, strict=True)) <= 1
 
 
 class _Retirement:
-    """The folders of one deleted topic that are not renamed yet. `done` is called once all of them have been tried."""
+    """The folders of one deleted topic that are not renamed yet. `done` is called once the renaming of each was
+    tried.
+    """
 
     __slots__ = ("done", "names", "renamed")
 
@@ -217,9 +222,9 @@ class PartitionFolders:
         return f"{self._data_dir}/{name}"
 
     def claim(self, metadata: KnownTopics) -> list[FolderClaim]:
-        """Return the folders of partitions that exist. Those of deleted topics are removed.
+        """Return the folders of existing partitions, and retire those of deleted topics.
 
-        DamagedFolderError when there are others of ours: then nothing was changed.
+        Raise DamagedFolderError, and change nothing, if a folder of ours belongs to neither.
         """
         names = self._fs.list_dir(self._data_dir)
         claims = [claim for name in names if (claim := claim_of(self._fs, self._data_dir, name, metadata)) is not None]
@@ -258,7 +263,7 @@ class PartitionFolders:
             self._fs.write_atomic(f"{path}/{PARTITION_METADATA_FILE}", content, sync=True)
 
     def leader_epoch(self, name: str) -> int:
-        """Return the last leader epoch that the folder's checkpoint has; 0 without any."""
+        """Return the last leader epoch in the folder's checkpoint; 0 if it has none."""
         try:
             epochs = parse_epochs(self._fs.read_bytes(f"{self.path(name)}/{LEADER_EPOCH_FILE}"))
         except (FileNotFoundError, ValueError):
@@ -266,9 +271,9 @@ class PartitionFolders:
         return epochs[-1][0] if epochs else 0
 
     def make_way(self, name: str, metadata: KnownTopics) -> None:
-        """Clear the folder's name of a deleted topic's folder before a log gets it.
+        """Retire a deleted topic's folder that has the name which a new log needs.
 
-        Raise OSError if something else stands there that the log must not get.
+        Raise OSError if something else has that name.
         """
         for retirement in self._to_rename:  # from here on the name is the new log's
             if name in retirement.names:
@@ -284,8 +289,10 @@ class PartitionFolders:
             raise FileExistsError(f"{path} is in the way of a log, and not of its topic")
 
     def retire(self, names: Iterable[str], done: Callable[[bool], None]) -> None:
-        """Take a deleted topic's folders out of the way, the first `RENAMED_AT_ONCE` of a tick before this returns, and
-        remove them in later ticks. `done` is called with True if all of them were renamed; failures are logged.
+        """Rename a deleted topic's folders, the first `RENAMED_AT_ONCE` before this returns, and remove them in
+        later ticks.
+
+        `done` is called with True if all of them were renamed. Failures are logged.
         """
         self._to_rename.append(_Retirement(names, done))
         if len(self._to_rename) == 1:
@@ -313,12 +320,12 @@ class PartitionFolders:
         self._rename_some()
 
     def stop(self) -> None:
-        """Leave what is not renamed or removed yet to the next start."""
+        """Stop. The next start handles the folders that are not renamed or removed yet."""
         self._to_rename.clear()
         self._to_remove.clear()
 
     def _retire_one(self, name: str) -> bool:
-        """Take one folder out of the way. False if that failed: logged."""
+        """Rename one folder. Return False, and log the error, if that failed."""
         if not self._fs.is_folder(self.path(name)):
             return True
         try:
@@ -330,7 +337,7 @@ class PartitionFolders:
         return True
 
     def _retire(self, name: str, topic_id: bytes) -> None:
-        """Retire the folder as `retire` does, but during a start, which a failure ends."""
+        """Retire the folder as `retire` does, but during a start: a failure ends the start."""
         logger.warning("%s: of a topic that was deleted, id %s", self.path(name), uuid_to_text(topic_id))
         self._remove(self._renamed_away(name))
 
@@ -341,7 +348,7 @@ class PartitionFolders:
             metadata.folders_are_gone(topic_ids)
 
     def forget_soon(self, metadata: KnownTopics, topic_ids: Collection[bytes]) -> None:
-        """Do the same once a sync off the loop has ended. After one that failed, the next start does it."""
+        """Do the same as `forget` once a sync off the loop has ended. If the sync fails, the next start does it."""
 
         def synced(errors: SyncErrors) -> None:
             if not errors:
@@ -352,7 +359,7 @@ class PartitionFolders:
         self._fs.sync_soon([], synced, folders=[self._data_dir], bulk=True)
 
     def _renamed_away(self, name: str) -> str:
-        """Rename the folder; returns its new name, which is never too long for a file system."""
+        """Rename the folder and return its new name, which is never too long for a file system."""
         suffix = f".{self._env.random_uuid().hex()}{DELETE_SUFFIX}"
         gone = name[: MAX_NAME_BYTES - len(suffix)] + suffix
         self._fs.rename(self.path(name), self.path(gone))
@@ -376,7 +383,7 @@ class PartitionFolders:
             logger.warning("%s: not removed, the next start tries again: %s", self.path(name), error)
 
     def _remove(self, name: str) -> None:
-        """Remove our files out of a deleted topic's folder, and the folder unless there are others."""
+        """Remove our files from a deleted topic's folder, and the folder unless it has other files."""
         path = self.path(name)
         if not self._fs.is_folder(path):
             logger.warning("%s: not a folder, left alone", path)

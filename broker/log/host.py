@@ -14,32 +14,36 @@ _Log = TypeVar("_Log", contravariant=True)
 
 
 class LogHost(Protocol[_Log]):
-    """Makes and owns the logs; each of them names itself in its calls."""
+    """The manager of logs, as its logs see it. Each log passes itself in its calls."""
 
     fs: Fs
     pool: FilePool
     full: bool  # clients' records may be refused
 
     def client_refusal(self) -> ErrorCode:
-        """Return why clients' records are refused, asked while `full`; NONE if they are taken."""
+        """Return the error with which clients' records are refused, NONE if they are accepted. This is asked while
+        `full`.
+        """
 
     def write_failed(self, error: OSError) -> None:
-        """Take note that a log's records could not be written."""
+        """Note that a log's records could not be written."""
 
     def flush_soon(self, log: _Log) -> None:
-        """`log` has something to write: flush it in the next tick."""
+        """Flush `log` in the next tick, because it has something to write."""
 
     def before_flush(self, callback: Callable[[], None]) -> None:
-        """Call back once, at the start of the next tick's flush."""
+        """Call `callback` once, at the start of the next tick's flush."""
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
         """Return True if an append counts only once it is on stable storage."""
 
     def sealed(self, log: _Log, segment: Segment) -> None:
-        """`segment` gets no more batches: sync it in the background."""
+        """Sync `segment` in the background, because it gets no more batches."""
 
     def forget_deleted(self) -> None:
-        """Forget a deleted log whose name is now used by a new one. OSError."""
+        """Remove deleted logs from the checkpoints, because a new log uses one of their names. Raise OSError if that
+        fails.
+        """
 
     def segments_changed(self, log: _Log) -> None:
-        """Note the segments of a log that has others with files than before."""
+        """Note that a log has a different list of segments with files."""

@@ -1,8 +1,8 @@
 """The start offsets of logs: DeleteRecords and retention move them, and remove the segments left behind.
 
-New starts are saved first, those of all logs with one write; then they take effect; then segments are removed whose
-records all lie below. A crash in between leaves segments that the next start removes. Where segments go, the starts are
-on stable storage before: else a loss of power might leave logs without their first segments.
+The new starts of all logs are first saved with one write; then they take effect; then the segments below them are
+removed. A crash in between leaves segments that the next start removes. Before segments are removed, the starts are
+on stable storage: otherwise a power loss might leave logs without their first segments.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ logger = logging.getLogger(__name__)
 TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 
 SAVED_TOGETHER: Final = 500
-"""Work that is done behind one write of all starts, 5 ms. A log whose start moves counts as one."""
+"""The work done after one write of all starts, 5 ms. A log whose start moves counts as one."""
 
 _REMOVED: Final = 5  # each segment that is removed
 _ROLLED: Final = 50  # a segment that is sealed for it, where that waits for no sync
 
 
 class LogStarts:
-    """Owned by the manager. `offsets` are the starts that were moved, as they are saved.
+    """The start offsets of a broker's logs. Owned by the manager. `offsets` are the starts that have been moved, as
+    they are saved.
 
-    `save` writes a checkpoint file, on stable storage if its last argument is true (OSError when that failed, and the
-    old one stays), `on_moved` notes what is promised of logs now. What waits for the disk passes the `gate`; sealing a
-    segment does, too, of a log that `syncs`. `listeners` are called with each log whose start has moved, after all of
-    them have.
+    `save` writes a checkpoint file, to stable storage if its last argument is True; after an OSError the old file
+    stays. `on_moved` notes the logs' new promises. Work that waits for the disk passes the `gate` first; so does
+    sealing a segment of a log that `syncs`. After all starts have moved, `listeners` are called with each of these
+    logs.
     """
 
     def __init__(
@@ -60,14 +61,14 @@ class LogStarts:
         self.listeners: list[Callable[[PartitionLog], None]] = []
 
     def save(self) -> None:
-        """Write the checkpoint. OSError as `save`."""
+        """Write the checkpoint. Raise OSError if that fails."""
         self._save(LOG_START_FILE, self.offsets, False)
 
     def delete_records(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
-        """Have each log begin at its offset; the error of each, or NONE. A start never moves back.
+        """Move the start of each log to its offset; return for each its error or NONE. A start never moves back.
 
-        TO_HIGH_WATERMARK deletes every record that counts. OFFSET_OUT_OF_RANGE beyond that. KAFKA_STORAGE_ERROR when
-        the new starts could not be saved: then none of them moved.
+        TO_HIGH_WATERMARK deletes every record below the high watermark; an offset beyond that gets
+        OFFSET_OUT_OF_RANGE. KAFKA_STORAGE_ERROR if the new starts could not be saved: then none of them moved.
         """
         results: dict[PartitionLog, ErrorCode] = {}
         starts: dict[PartitionLog, int] = {}
@@ -84,8 +85,8 @@ class LogStarts:
         return results
 
     def apply_retention(self, logs: Iterable[PartitionLog], now_wall_ms: int) -> bool:
-        """Delete the segments that are too old or too much by the settings of their logs. Return False if the new
-        starts could not be saved, and nothing was deleted.
+        """Delete the segments that have expired by the retention time and size of their logs. Return False if the
+        new starts could not be saved, and nothing was deleted.
         """
         starts: dict[PartitionLog, int] = {}
         for log in logs:
@@ -95,7 +96,7 @@ class LogStarts:
         return self._move(starts, "by retention")
 
     async def delete_many(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
-        """Do `delete_records` for some logs in each turn: `SAVED_TOGETHER`."""
+        """Call `delete_records` for some logs in each turn: as many as `SAVED_TOGETHER` allows."""
         results: dict[PartitionLog, ErrorCode] = {}
         left = list(cuts)[::-1]
         while left:
@@ -109,9 +110,10 @@ class LogStarts:
     def retain_many(
         self, logs: Sequence[PartitionLog], wall_ms: Callable[[], int], done: Callable[[bool], None]
     ) -> None:
-        """Do `apply_retention` for some logs in each turn (`SAVED_TOGETHER`), the first at once if the gate is free.
+        """Call `apply_retention` for some logs in each turn (`SAVED_TOGETHER`), the first at once if the gate is
+        free.
 
-        `done` is called with whether all new starts could be saved, unless `stop` comes before.
+        At the end, `done` is called with True if all new starts were saved, unless `stop` was called before.
         """
         left = list(logs)[::-1]
         saved = True
@@ -130,11 +132,11 @@ class LogStarts:
         self._gate.pass_then(go_on)
 
     def stop(self) -> None:
-        """Delete nothing more in later turns: the logs are closed."""
+        """Stop: delete nothing in later turns, because the logs are closed."""
         self._stopped = True
 
     def is_due(self, log: PartitionLog, now_wall_ms: int) -> bool:
-        """Return whether `apply_retention` may delete something of the log."""
+        """Return True if `apply_retention` may delete segments of the log."""
         return self._expired(log, now_wall_ms) > 0
 
     def _retention_work(self, log: PartitionLog, now_wall_ms: int) -> int:
@@ -144,8 +146,8 @@ class LogStarts:
         return self._cut_work(log, log.segment_list.all()[:expired])
 
     def _cut_work(self, log: PartitionLog, going: Sequence[Segment]) -> int:
-        """Return the effort to remove these segments of a log; enough for a whole turn if its producers have to be
-        saved.
+        """Return the work of removing these segments of a log; that of a whole turn if a snapshot of its producers
+        has to be written.
         """
         if going and len(log.producers):
             from shareq.broker.log.recovery.producers import lacks_snapshot  # as in `_keeps_producers`
@@ -158,9 +160,9 @@ class LogStarts:
         return 1 + _REMOVED * len(going)
 
     def _start_at(self, log: PartitionLog, wanted: int) -> int | ErrorCode:
-        """Return where the log begins without the records below `wanted`.
+        """Return the log's start offset after its records below `wanted` are deleted, or the error.
 
-        Return KAFKA_STORAGE_ERROR, too, if the rest would not say which batches producers have sent.
+        KAFKA_STORAGE_ERROR if the producers' state could not be kept without these records.
         """
         if log.refusal:
             return log.refusal
@@ -171,9 +173,9 @@ class LogStarts:
         return start if self._keeps_producers(log, start) else ErrorCode.KAFKA_STORAGE_ERROR
 
     def _retained_from(self, log: PartitionLog, now_wall_ms: int) -> int:
-        """Return where the log begins by its retention time and size.
+        """Return the log's start offset by its retention time and size.
 
-        Seal its active segment if that has expired, too.
+        Seal the active segment if that has expired, too.
         """
         segments = log.segment_list
         expired = self._expired(log, now_wall_ms)
@@ -203,7 +205,7 @@ class LogStarts:
         return True
 
     def _move(self, starts: Mapping[PartitionLog, int], why: str) -> bool:
-        """Save the new starts, then have them in force. False when that failed: nothing is deleted."""
+        """Save the new starts, then apply them. Return False if they could not be saved: then nothing is deleted."""
         if not starts:
             return True
         changed = {**self.offsets, **{(log.topic, log.partition): start for log, start in starts.items()}}
@@ -235,13 +237,13 @@ class LogStarts:
 
 
 def _below(log: PartitionLog, wanted: int) -> Sequence[Segment]:
-    """Return the segments that go when the log begins at this offset, if it may."""
+    """Return the segments to remove if the log's start moves to this offset; none if it may not."""
     offset = log.high_watermark if wanted == TO_HIGH_WATERMARK else wanted
     return log.segment_list.before(offset) if log.log_start_offset < offset <= log.high_watermark else ()
 
 
 def _part_of(left: list[PartitionLog], work: Callable[[PartitionLog], int]) -> list[PartitionLog]:
-    """Take logs off the end of the list: one, and more of them up to `SAVED_TOGETHER`."""
+    """Remove and return the logs at the end of the list whose work fits into `SAVED_TOGETHER`, at least one."""
     part = [left.pop()]
     done = work(part[0])
     while left and (done := done + work(left[-1])) <= SAVED_TOGETHER:

@@ -1,4 +1,4 @@
-"""All logs of a data folder: opening, the tick's flush, retention, deletion.
+"""The manager of all logs of a data folder: opening, flush, retention, deletion.
 
     DATA/.lock                             held while a broker uses the folder
     DATA/clean-shutdown                    only between a clean stop and the next start, see `clean_shutdown.py`
@@ -8,10 +8,10 @@
     DATA/cleaner-offset-checkpoint         up to where compacted logs are clean, see `cleaner/schedule.py`
     DATA/<topic>-<partition>/              see `files`, and `folders` for those of deleted topics
 
-Order against the cluster metadata, which is committed elsewhere: a topic is created there first, its folders appear
-with the first append; a topic is deleted there first, then its folders are renamed, then removed. Metadata remembers a
-deleted topic until its renames are durable. A crash in between leaves folders whose `partition.metadata` contains the
-deleted id: they are removed, so records of a deleted topic never appear in a new one of the same name.
+The cluster metadata is committed elsewhere, and always first: a new topic gets its folders with the first append; a
+deleted topic's folders are renamed, then removed. Metadata remembers a deleted topic until its renames are durable.
+A crash in between leaves folders whose `partition.metadata` contains the deleted id: they are removed, so records of
+a deleted topic never appear in a new one of the same name.
 """
 
 from __future__ import annotations
@@ -54,11 +54,13 @@ MANY_FILES: Final = 64  # from here on one sync of the whole file system is soon
 
 
 class DataFolderInUseError(GroundError):
-    """Another process uses the data folder."""
+    """Error: another process uses the data folder."""
 
 
 def lock_data_folder(fs: Fs, data_dir: str) -> Callable[[], None]:
-    """Create the folder if need be and lock it; returns the release. Raises DataFolderInUseError, OSError."""
+    """Create the data folder if necessary and lock it. Return the function that releases the lock. Raise
+    DataFolderInUseError, OSError.
+    """
     if not fs.exists(data_dir):
         above = _folder_above(data_dir)
         named_in = [above]  # folders that get a new name, from the lowest one up
@@ -76,7 +78,9 @@ def lock_data_folder(fs: Fs, data_dir: str) -> Callable[[], None]:
 
 
 def note_addresses(fs: Fs, data_dir: str, addresses: Sequence[str]) -> None:
-    """Write the addresses of the folder's owner into its lock, for those who find the folder taken. Raises OSError."""
+    """Write the addresses of the folder's owner into its lock file, for processes that find the folder in use. Raise
+    OSError.
+    """
     file = fs.open(f"{data_dir}/{LOCK_FILE}")
     try:
         file.truncate(0)
@@ -86,7 +90,9 @@ def note_addresses(fs: Fs, data_dir: str, addresses: Sequence[str]) -> None:
 
 
 def _last_owner(fs: Fs, data_dir: str) -> str:
-    """Return the end of a refusal: a kill leaves the addresses, so they may be those of the owner before."""
+    """Return the part of the error message that names the owner's addresses. After a kill they may be those of an
+    earlier owner.
+    """
     try:
         text = fs.read_bytes(f"{data_dir}/{LOCK_FILE}").decode()
     except (OSError, ValueError):
@@ -101,11 +107,12 @@ def _folder_above(path: str) -> str:
 class LogManager:
     """Owner of every partition's log. Everything runs on the loop's thread.
 
-    `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
-    says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
-    hands over the folder's lock; without it `open_all` takes the lock. `disk` decides when records of clients are
-    refused. `from_format_1`: this start has upgraded the folder, whose last stop said less. Operations that wait for
-    the disk pass `gate` first.
+    `settings_for` returns a topic's effective settings; `reload_settings` must be called when they have changed.
+    With `flush_every_message`, an append is durable only once it is on stable storage
+    (`log.flush.interval.messages=1`). `release_lock` releases the folder's lock, if the caller has locked it;
+    otherwise `open_all` locks the folder. `disk` decides when records of clients are refused. `from_format_1`: this
+    start has upgraded the folder, in which the last stop left less information. Operations that wait for the disk
+    pass `gate` first.
     """
 
     believes_absence: Final = True  # no other place has records
@@ -178,8 +185,8 @@ class LogManager:
     def open_all(self, metadata: KnownTopics) -> None:
         """Lock the data folder and recover the log of every partition that has a folder.
 
-        Raises DataFolderInUseError, DamagedFolderError (no torn write does that), OSError. A failed start leaves no
-        change except that torn tails are cut off.
+        Raise DataFolderInUseError, DamagedFolderError (never caused by a torn write) or OSError. After a failed
+        start, nothing is changed except that torn tails are cut off.
         """
         if self._release_lock is None:
             self._release_lock = lock_data_folder(self.fs, self._data_dir)
@@ -227,7 +234,9 @@ class LogManager:
             self.fs.sync_dir(self._data_dir)
 
     def _miss_folders(self, found: Manifest) -> None:
-        """Note logs that had a folder and have none now: their promised records are missing, the others work."""
+        """Note logs whose folder is missing although they had one: their promised records are lost, but the logs can
+        be used.
+        """
         from shareq.broker.log.recovery.recover import without_folder  # not what a start without logs needs
 
         metadata = self._metadata
@@ -286,7 +295,7 @@ class LogManager:
         self._add(log)
 
     def close(self, *, clean: bool) -> None:
-        """Flush and close every log. With `clean` the next start trusts the files, unless a log went offline."""
+        """Flush and close every log. With `clean`, the next start believes the files, unless a log went offline."""
         self.upkeep.stop()
         self.cleaner.stop()
         self._flusher.close()
@@ -313,10 +322,10 @@ class LogManager:
         self._close_files()
 
     def _sync_everything(self) -> bool:
-        """Sync all segments with one call where there are many; few are synced when they are closed.
+        """Sync all segments with one call if there are many; a few are synced when they are closed.
 
-        False when it failed. Then the stop counts as a kill: the system reports unwritten bytes once, and not through a
-        file that was closed in between, so that a sync of each file by itself no longer proves anything.
+        Return False if that failed: then the stop counts as a kill. The system reports a failed write only once, and
+        not through a file that was closed in between, so a sync of each file would prove nothing.
         """
         unsynced = [each for log in self._logs.values() for each in log.segments if each.synced < each.size]
         if len(unsynced) < MANY_FILES:
@@ -348,10 +357,10 @@ class LogManager:
     # -- finding logs
 
     def get(self, topic: str, partition: int) -> PartitionLog:
-        """Return the log of a partition that exists; made at the first call, its files at the first append.
+        """Return the log of an existing partition. It is created at the first call, its files at the first append.
 
-        KeyError for a topic or partition that metadata does not know. OSError when a deleted topic's folder is in the
-        way and cannot be renamed.
+        Raise KeyError for a topic or partition that metadata does not know, and OSError if a deleted topic's folder
+        with the same name cannot be renamed.
         """
         log = self._logs.get((topic, partition))
         if log is None:
@@ -371,7 +380,7 @@ class LogManager:
         self._by_topic.setdefault(log.topic, []).append(log)
 
     def logs(self) -> Iterable[PartitionLog]:
-        """Every log that was opened or asked for."""
+        """Return every log that was opened or requested."""
         return self._logs.values()
 
     def reload_settings(self, topic: str | None = None) -> None:
@@ -382,8 +391,8 @@ class LogManager:
     def delete_topic(self, topic: str, topic_id: bytes) -> None:
         """Remove the logs of a topic that metadata has deleted already. Appends under way fail.
 
-        Folders are renamed, a few in each tick, the first before this returns; their files are removed in later ticks.
-        What is synced or written once for all topics of a tick is so in the next one.
+        Folders are renamed, some in each tick, the first ones before this returns; their files are removed in later
+        ticks. Syncs and checkpoints that all topics of a tick share follow in the next tick.
         """
         doomed = [log for log in self._by_topic.get(topic, ()) if log.topic_id == topic_id]
         kept = [log for log in self._by_topic.pop(topic, ()) if log.topic_id != topic_id]
@@ -404,8 +413,7 @@ class LogManager:
         self._manifest.write()
 
     def forget_deleted(self) -> None:
-        """Remove earlier logs of deleted topics from the checkpoints, before a log of the same name gets its first
-        files.
+        """Remove deleted logs from the checkpoints, before a new log with one of their names gets its first files.
 
         Raise OSError if a checkpoint cannot be written.
         """
@@ -414,29 +422,31 @@ class LogManager:
     # -- flushing
 
     def flush_soon(self, log: PartitionLog) -> None:
-        """Flush in the next tick a log that has something to write."""
+        """Flush a log in the next tick, because it has something to write."""
         if self._disk is not None:
             self._disk.writing()
         self._flusher.add(log)
 
     def flush(self) -> None:
-        """Write what every log has buffered, now."""
+        """Write the buffers of all logs now."""
         self._flusher.flush()
 
     def before_flush(self, callback: Callable[[], None]) -> None:
-        """Call back once, at the start of the next tick's flush: callers append records then that they collect."""
+        """Call `callback` once, at the start of the next tick's flush, so that the caller can append collected
+        records then.
+        """
         self._flusher.before_flush(callback)
 
     def add_listener(self, on_high_watermark: Callable[[PartitionLog], None]) -> None:
-        """Call back after a log's high watermark moved and its appends were answered."""
+        """Call `on_high_watermark` with each log whose high watermark has moved, after its appends were answered."""
         self._flusher.listeners.append(on_high_watermark)
 
     def add_log_start_listener(self, on_log_start: Callable[[PartitionLog], None]) -> None:
-        """Call back after a log's start offset moved."""
+        """Call `on_log_start` with each log whose start offset has moved."""
         self._starts.listeners.append(on_log_start)
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
-        """Return True if appends of a log with these settings count only once they are on stable storage."""
+        """Return True if appends to a log with these settings are durable only once they are on stable storage."""
         return settings.flush_messages == 1 or self._flush_every_message()
 
     # -- a disk that fills up
@@ -448,29 +458,31 @@ class LogManager:
             self.upkeep.make_room_soon()
 
     def client_refusal(self) -> ErrorCode:
-        """KAFKA_STORAGE_ERROR, on which clients try again later, while the disk has no room for their records."""
+        """Return KAFKA_STORAGE_ERROR, after which clients try again later, while the disk has no room for their
+        records; else NONE.
+        """
         refused = self._disk is not None and self._disk.refuses_clients()
         return ErrorCode.KAFKA_STORAGE_ERROR if refused else ErrorCode.NONE
 
     def write_failed(self, error: OSError) -> None:
-        """Find out whether more may be taken: a log's records could not be written."""
+        """Check if the disk still accepts records, because a log's records could not be written."""
         if self._disk is not None:
             self._disk.write_failed(error)
 
     # -- segments that are sealed, and what is known to be on stable storage
 
     def sealed(self, log: PartitionLog, segment: Segment) -> None:
-        """Sync in the background a segment that gets no more batches, then recovery need not look at it."""
+        """Sync in the background a segment that gets no more batches, so that recovery need not read it."""
         self._flusher.sync_sealed(log, segment)
 
     def segments_changed(self, log: PartitionLog) -> None:
-        """Note the segments of a log that has others with files than before."""
+        """Note that a log has a different list of segments with files."""
         key = (log.topic, log.partition)
         if self._logs.get(key) is log:
             self._manifest.note(key, log.manifest_row())
 
     def _note_synced(self, logs: Iterable[PartitionLog]) -> None:
-        """Note up to where these logs are on stable storage: everything appended so far is."""
+        """Note that everything appended to these logs so far is on stable storage."""
         for log in logs:
             self.segments_changed(log)
         self._manifest.write()
@@ -498,16 +510,16 @@ class LogManager:
     # -- where logs begin
 
     def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
-        """Make all records below an offset of each log unreadable, with one write for all; return each log's error or
-        NONE.
+        """Make the records below an offset of each log unreadable, with one write for all logs; return each log's
+        error or NONE.
 
-        -1 means the high watermark; OFFSET_OUT_OF_RANGE beyond it; an offset below a log's start changes nothing.
-        KAFKA_STORAGE_ERROR when the new starts could not be saved: then nothing happened to any log.
+        -1 means the high watermark; an offset beyond it gets OFFSET_OUT_OF_RANGE; one below a log's start changes
+        nothing. KAFKA_STORAGE_ERROR if the new starts could not be saved: then no log has changed.
         """
         return self._starts.delete_records(cuts)
 
     async def truncate_many(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
-        """Do `truncate_prefixes` for some logs in each turn, with one write."""
+        """Call `truncate_prefixes` for some logs in each turn, with one write for them."""
         return await self._starts.delete_many(cuts)
 
     # -- small files and names
@@ -516,7 +528,7 @@ class LogManager:
         return f"{self._data_dir}/{name}"
 
     def _without_strangers(self, name: str, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Drop the offsets of logs that do not exist: a topic of the same name that is made later must not get them."""
+        """Return the offsets without those of missing logs, since a later topic of the same name must not get them."""
         known = {key: offset for key, offset in offsets.items() if key in self._logs}
         if known != offsets:
             self.write_offsets(name, known)
@@ -525,7 +537,9 @@ class LogManager:
     def write_offsets(
         self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False, fs: Fs | None = None
     ) -> None:
-        """Write a checkpoint file, with `sync` to stable storage. OSError when that failed: the old one is left."""
+        """Write a checkpoint file, with `sync` to stable storage. Raise OSError if that fails: then the old file
+        stays.
+        """
         sync = sync or self._flush_every_message()
         (fs or self.fs).write_atomic(self._path(name), format_offsets(offsets), sync=sync)
         if sync:

@@ -13,7 +13,9 @@ _MAX_EPOCH: Final = 2**15 - 1
 
 
 class TransactionMarker(NamedTuple):
-    """The end of a transaction. From `transaction_version` 2 on the epoch is one that the producer did not write in."""
+    """The end of a transaction. From `transaction_version` 2 on, `producer_epoch` is one in which the producer did
+    not write.
+    """
 
     producer_id: int
     producer_epoch: int
@@ -29,7 +31,7 @@ class OpenTransactions(Protocol):
 
 
 class MarkedLog(Protocol):
-    """A log that markers are appended to, as `PartitionLog` is."""
+    """A log to which markers are appended, as `PartitionLog` is."""
 
     @property
     def producers(self) -> OpenTransactions: ...
@@ -42,10 +44,11 @@ class MarkedLog(Protocol):
 def append_marker(
     log: MarkedLog, marker: TransactionMarker, *, now_wall_ms: int, on_durable: OnDurable | None = None
 ) -> AppendInfo | ErrorCode:
-    """Queue a marker for this tick's flush, as `PartitionLog.append` does.
+    """Append a marker to the buffer for this tick's flush, as `PartitionLog.append` does.
 
-    INVALID_PRODUCER_EPOCH: the epoch is over, or, from transaction version 2 on, it has an open transaction that began
-    after the one that this marker should end (KIP-890). TRANSACTION_COORDINATOR_FENCED: of an older coordinator.
+    INVALID_PRODUCER_EPOCH: the producer has a later epoch or, from transaction version 2 on, an open transaction
+    that began after the one to end (KIP-890). TRANSACTION_COORDINATOR_FENCED: the marker is from an older
+    coordinator.
     """
     if (
         marker.transaction_version >= _NEW_EPOCH_FROM

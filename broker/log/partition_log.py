@@ -52,10 +52,9 @@ _new: Final = tuple.__new__  # what AppendInfo(...) does, at half its price
 
 
 class PartitionLog:
-    """The log of one partition. Owned by the manager; everything runs on the loop's thread.
-
-    `log_end_offset` is the next offset to assign, buffered appends included. Everything below `high_watermark` is
-    written (and on stable storage where that is configured): readers see up to it. Without an append there is no file.
+    """The log of one partition. Owned by the manager; everything runs on the loop's thread.`log_end_offset` is the
+    next offset to assign, buffered appends included. Everything below `high_watermark` is written (and on stable
+    storage if so configured), and can be read. The log has no files before its first append.
     """
 
     __slots__ = (
@@ -107,7 +106,7 @@ class PartitionLog:
         self.producers = ProducerStates()
         self.traffic = Traffic()
         self.refusal = ErrorCode.NONE
-        """The answer to every call since the log went offline or was deleted; NONE while it works."""
+        """The answer to every call once the log has gone offline or was deleted; NONE while it works."""
         self._segments = SegmentList()
         self.stable = StableStorage(folder, self._segments, log_start_offset)
         self._active: ActiveSegment | None = None  # the first append makes it
@@ -161,7 +160,7 @@ class PartitionLog:
 
     @property
     def max_message_bytes(self) -> int:
-        """The size that a batch may have, with its header."""
+        """The largest size of a batch in bytes, header included."""
         return self._settings.max_message_bytes
 
     @property
@@ -170,7 +169,7 @@ class PartitionLog:
 
     @property
     def active_segment(self) -> Segment | None:
-        """The segment that appends go to; None without any append so far."""
+        """The segment to which appends go; None before the first append."""
         return None if self._active is None else self._active.segment
 
     @property
@@ -180,21 +179,21 @@ class PartitionLog:
 
     @property
     def segment_list(self) -> SegmentList:
-        """The segments as the log itself asks them; only the log changes the list."""
+        """The log's list of segments. Only the log changes it."""
         return self._segments
 
     @property
     def last_stable_offset(self) -> int:
-        """Up to where (exclusive) read_committed readers see: no transaction below it is open."""
+        """The offset (exclusive) up to which read_committed consumers may read: no transaction below it is open."""
         return max(self.producers.first_unstable_offset(self.high_watermark), self.log_start_offset)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all segments."""
+        """The number of bytes in all segments."""
         return self._segments.size_bytes()
 
     def manifest_row(self) -> LogRow:
-        """Return the log's row of the manifest, as of now."""
+        """Return the log's present row of the manifest."""
         return self.stable.manifest_row(self.topic_id, self.log_start_offset)
 
     # -- appending
@@ -212,10 +211,11 @@ class PartitionLog:
     ) -> AppendInfo | ErrorCode:
         """Check one batch, give it its offsets and queue it for this tick's flush.
 
-        `on_durable` is called once with NONE when the batch counts, or with the error when it was lost; never for a
-        batch that is refused here by an ErrorCode. The log keeps a reference to a large `batch` until the flush: its
-        bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer. With `at_once` raises
-        `LargeBatch` if a check takes longer than a turn; `checked` is then the result of `admission.check_large`.
+        `on_durable` is called once, with NONE when the batch is durable or with the error when it was lost. It is
+        not called if this returns an ErrorCode. The log keeps a reference to a large `batch` until the flush: its
+        bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer. With `at_once`,
+        raise `LargeBatch` if a check takes longer than a turn; the caller then passes the result of
+        `admission.check_large` as `checked`.
         """
         if self.refusal:
             return self.refusal
@@ -245,15 +245,15 @@ class PartitionLog:
         return self._store(batch, header, NO_TIMESTAMP, now_wall_ms, on_durable)
 
     def before_append(self, callback: Callable[[], None]) -> None:
-        """Call once, before the appends of this tick are written: records that the caller collects until then are
-        written with them.
+        """Call `callback` once, before the appends of this tick are written, so that the caller can append collected
+        records in time.
         """
         self._host.before_flush(callback)
 
     def _store_rewritten(
         self, batch: Batch, header: BatchHeader, checked: Checked | None, now_wall_ms: int, on_durable: OnDurable | None
     ) -> AppendInfo | ErrorCode:
-        """`_store` it as the topic wants it stored."""
+        """Append the batch like `_store`, in the form in which the topic stores it."""
         stored = self.admission.rewritten(batch, header, now_wall_ms, checked)
         if isinstance(stored, ErrorCode):
             return stored
@@ -264,7 +264,7 @@ class PartitionLog:
     def _store(
         self, batch: Batch, header: BatchHeader, append_time: int, now_wall_ms: int, on_durable: OnDurable | None
     ) -> AppendInfo | ErrorCode:
-        """Give the batch its offsets and its place, and put it into the buffer."""
+        """Give the batch its offsets, and put it into the buffer of the active segment."""
         size = header.length + LENGTH_OVERHEAD
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
@@ -285,13 +285,15 @@ class PartitionLog:
         return _new(AppendInfo, (base_offset, last_offset, append_time, self.log_start_offset, False))
 
     def _is_lost(self, known: AppendedBatch) -> bool:
-        """Return True if a batch remembered for its producer is known to be unreadable, in part at least."""
+        """Return True if a batch that its producer sent before is known to be unreadable, at least in part."""
         segments = self._segments
         offsets = (known.first_offset, known.last_offset)
         return segments.any_lost() and any(segments.unreadable_range(offset) is not None for offset in offsets)
 
     def _repeat(self, known: AppendedBatch, on_durable: OnDurable | None) -> AppendInfo:
-        """Answer a batch that is in the log, or in the buffer, already: when everything up to now is durable."""
+        """Return the earlier offsets of a batch that is in the log or the buffer already. `on_durable` is called
+        once everything appended so far is durable.
+        """
         if on_durable is not None:
             self._waits.buffered.append(on_durable)
             if not self._queued:
@@ -300,7 +302,7 @@ class PartitionLog:
         return AppendInfo(known.first_offset, known.last_offset, NO_TIMESTAMP, self.log_start_offset, True)
 
     def _make_room(self, now_wall_ms: int) -> ActiveSegment | ErrorCode:
-        """Have an active segment that takes the next batch, whatever its size."""
+        """Return an active segment that accepts the next batch, whatever its size, or the error."""
         active = self._active
         if active is not None and active.position == 0:
             active.begin_at(now_wall_ms)
@@ -317,7 +319,8 @@ class PartitionLog:
         return self._active
 
     def roll(self, now_wall_ms: int, *, if_old: bool = False) -> bool:
-        """Start a new active segment, unless this one is empty; with `if_old` only if segment.ms requires it.
+        """Start a new active segment, unless the present one is empty; with `if_old`, only if segment.ms requires
+        it.
 
         Return True if a segment was started.
         """
@@ -327,7 +330,7 @@ class PartitionLog:
         return not isinstance(self._make_room(now_wall_ms), ErrorCode)
 
     def _seal(self, active: Segment) -> ErrorCode:
-        """Finish the active segment: write its buffer; nothing is added later."""
+        """Write the buffer of the active segment, to which nothing is appended any more. Return the error, or NONE."""
         if not self._write():
             return ErrorCode.KAFKA_STORAGE_ERROR
         try:
@@ -354,9 +357,9 @@ class PartitionLog:
         active.write_aborted(self.producers.aborted.ending_in(active.base_offset, self.log_end_offset))
 
     def _write_snapshot(self, *, sync: bool) -> None:
-        """Write the producers' state at the log end offset, when the log is written up to there.
+        """Write a snapshot of the producers' state at the log end offset, up to which the log must be written.
 
-        A failure costs a longer start.
+        After a failure the next start only takes longer.
         """
         content = self.producers.to_snapshot()
         write_snapshot(self._host.fs, self._folder, self.log_end_offset, content, self.stable.recovery_point, sync=sync)
@@ -364,10 +367,10 @@ class PartitionLog:
     # -- flushing
 
     def flush(self) -> tuple[int, list[OnDurable], list[OnDurable]]:
-        """Write what is buffered. Returns where the written log ends (exclusive), the callbacks that wait for that to
-        count, and those whose batch is lost.
+        """Write the buffer. Return the end of the written log (exclusive), the callbacks of the written batches, and
+        those of lost batches.
 
-        The manager calls `advance` when it counts.
+        The manager calls `advance` once the written batches are durable.
         """
         self._queued = False
         self._write()
@@ -375,20 +378,20 @@ class PartitionLog:
         return self._written_end, written, lost
 
     def advance(self, end_offset: int) -> bool:
-        """Everything below `end_offset` counts now. Whether that moved the high watermark."""
+        """Move the high watermark to `end_offset`, below which everything is durable. Return True if it moved."""
         if end_offset <= self.high_watermark:
             return False
         self.high_watermark = end_offset
         return True
 
     def go_offline(self, error: OSError) -> None:
-        """Refuse all operations until the next start of the broker: the file's content is unknown."""
+        """Refuse all operations until the broker's next start, because the content of a file is uncertain."""
         if not self.refusal:
             logger.error("%s: offline until the next start: %s", self._folder, error)
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def sync_failed(self, error: OSError) -> None:
-        """Go offline, and cut off the part of the active segment that does not count (`size_after_failed_sync`)."""
+        """Go offline, and cut off the bytes of the active segment that do not count (see `size_after_failed_sync`)."""
         is_first = not self.refusal
         self.go_offline(error)
         active = self.active_segment
@@ -411,7 +414,7 @@ class PartitionLog:
             self._active.drop_buffers()
 
     def _write(self) -> bool:
-        """Write the buffers behind the active segment; False when that failed: what was in them is lost."""
+        """Write the buffers to the active segment. Return False if that failed: their batches are lost."""
         active = self._active
         size = active.buffered_bytes if active is not None else 0
         if active is not None and size and not self.refusal:
@@ -432,7 +435,7 @@ class PartitionLog:
         return True
 
     def _take_back(self, active: ActiveSegment, error: OSError) -> None:
-        """Restore the log's state after the last successful write: this one failed."""
+        """Restore the log's state after the last successful write, because this write failed."""
         segment = active.segment
         logger.error("%s: write at byte %d failed, removing it: %s", segment.log_path, segment.size, error)
         self._waits.lose()
@@ -446,9 +449,9 @@ class PartitionLog:
             self.go_offline(cut_error)
 
     def _create_files(self, segment: Segment) -> None:
-        """Make the segment's file, and before the first one the partition's folder with the topic's id in it.
+        """Create the segment's file and, for the first segment, the partition's folder with the topic's id.
 
-        The names are not on stable storage then, see `StableStorage.take_new_names`.
+        The new names are not on stable storage yet, see `StableStorage.take_new_names`.
         """
         names = segment_names(self._folder)
         if not self._folder_exists:
@@ -470,11 +473,13 @@ class PartitionLog:
         min_one_batch: bool = True,
         max_records: int | None = None,
     ) -> ReadResult | ErrorCode | BeingRead:
-        """Whole batches of one segment from the one that holds `offset`, all below `upto` (exclusive) and durable.
+        """Return whole batches of one segment, from the one that has `offset`, all of them durable and below `upto`
+        (exclusive).
 
-        At most `max_bytes`, but with `min_one_batch` the first batch whatever its size. With `max_records` it ends
-        after the batch that holds the last of so many offsets. OFFSET_OUT_OF_RANGE outside log start to log end (both
-        inclusive), CORRUPT_MESSAGE for a damaged batch, KAFKA_STORAGE_ERROR. Does not wait for the disk: BeingRead.
+        There are at most `max_bytes`, but with `min_one_batch` always at least one batch. With `max_records`, the
+        last batch is the one that has the last of so many offsets. Errors: OFFSET_OUT_OF_RANGE outside log start to
+        log end (both inclusive), CORRUPT_MESSAGE for a damaged batch, KAFKA_STORAGE_ERROR. If the disk would have to
+        be read, return BeingRead instead of waiting.
         """
         if self.refusal:
             return self.refusal
@@ -502,21 +507,27 @@ class PartitionLog:
         return result
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """Return the offsets around `offset` that a read was refused with CORRUPT_MESSAGE for: the first, and the one
-        behind the last. None where nothing is known to be damaged or missing.
+        """Return the unreadable offsets around `offset`, where a read returned CORRUPT_MESSAGE: the first one, and
+        the end (exclusive).
+
+        Return None if no damage is known there.
         """
         return self._segments.unreadable_range(offset)
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
-        """Return True if one read may reach from `offset` to `upto`: reads end with their segments."""
+        """Return True if one segment has the offsets from `offset` to `upto`, since a read ends with its segment."""
         return self._segments.in_one_segment(offset, upto)
 
     def next_header(self, offset: int) -> BatchHeader | None:
-        """Return the header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
+        """Return the header of the batch that has `offset`, or of the first one after it; None if there is none.
+        Raise OSError.
+        """
         return self._segments.next_header(offset)
 
     def available_bytes(self, offset: int, upto: int) -> int:
-        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any."""
+        """Return the number of bytes of the batches from the one that has `offset` to the last below `upto`
+        (exclusive); 0 if there are none.
+        """
         upto = min(upto, self.high_watermark)
         if self.refusal or offset >= upto:
             return 0
@@ -533,30 +544,35 @@ class PartitionLog:
             pool.never_waits = False
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> list[AbortedTransaction]:
-        """Return the aborted transactions that a read_committed reader of `first_offset` to `upper_bound` (exclusive)
-        needs.
+        """Return the aborted transactions that a read_committed reader of `first_offset` to `upper_bound`
+        (exclusive) needs.
 
-        `upper_bound` is at most the last stable offset. By ascending offset of their markers.
+        `upper_bound` is at most the last stable offset. The transactions are ordered by the offsets of their
+        markers.
         """
         aborted = self.producers.aborted
         return aborted.overlapping(first_offset, upper_bound) if aborted else []
 
     def ends(self) -> Ends:
-        """Return where the log begins, and up to where readers see it."""
+        """Return the log start offset, and the offset (exclusive) up to which consumers may read."""
         return Ends(self.log_start_offset, self.high_watermark)
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
-        """Return the first record with that timestamp or a later one, in this turn. OSError as the files'."""
+        """Return the first record with this timestamp or a later one, in the same turn; None if there is none. Raise
+        OSError as the files do.
+        """
         with self._host.pool.waiting():
             return result_of(self.seek_timestamp(timestamp_ms, unpaused))
 
     async def seek_timestamp(self, timestamp_ms: int, breathe: Callable[[int], Breath]) -> Found | None:
-        """Return the first record with that timestamp or a later one, None without any. OSError as the files'."""
+        """Return the first record with this timestamp or a later one, None if there is none. Raise OSError as the
+        files do.
+        """
         start, most_opened = self.log_start_offset, self.settings.most_opened
         return await self._segments.find_timestamp(timestamp_ms, start, self.high_watermark, most_opened, breathe)
 
     async def seek_max_timestamp(self, breathe: Callable[[int], Breath]) -> Found | None:
-        """Return the first record with the largest timestamp, None for an empty log. Raise the files' OSError.
+        """Return the first record with the largest timestamp, None for an empty log. Raise OSError as the files do.
 
         As in Apache Kafka the record may lie below the start of the log, as long as its segment exists.
         """
@@ -572,9 +588,9 @@ class PartitionLog:
     def replace_segments(
         self, old: Sequence[Segment], new: Segment, end_offset: int, aborted: Sequence[AbortedTransaction]
     ) -> None:
-        """Have `new`, on stable storage, in the place of sealed segments up to `end_offset` (exclusive).
+        """Replace sealed segments up to `end_offset` (exclusive) by `new`, which is on stable storage.
 
-        `aborted`: the transactions that its markers aborted. Files are the caller's.
+        `aborted`: the aborted transactions with markers in it. The caller handles the files.
         """
         new.end_offset = old[-1].end_offset
         self._segments.replace(old, new)
@@ -583,15 +599,19 @@ class PartitionLog:
         self._host.segments_changed(self)
 
     def load_oldest(self) -> Pending[None] | None:
-        """Return a pending completed when more of the oldest segment's index is in memory, to call this again; None
-        when it is, or when there is nothing to load.
+        """Load the index of the oldest segment, if retention needs it.
+
+        Return a pending that completes when more of the index is in memory; the caller then calls this again. Return
+        None if all is loaded, or nothing has to be.
         """
         segments = self._segments.all()
         expire = self._settings.delete and not self.refusal and len(segments) > 1
         return segments[0].load_map() if expire else None
 
     def remove_deleted_segments(self) -> int:
-        """Remove the segments that end at or before the log start offset; returns how many. The last one stays."""
+        """Remove the segments that end at or before the log start offset; return how many. The last one always
+        stays.
+        """
         removed = self._segments.remove_before(self.log_start_offset)
         if removed:
             self.producers.aborted.remove_before(self._segments.base_of(0))
@@ -600,7 +620,9 @@ class PartitionLog:
     # -- the end
 
     def end_on_disk(self) -> LogEnd | None:
-        """Return where the log ends, its active segment, and the length of its file; None while there is no file."""
+        """Return the log end offset, the active segment's base offset and its file's size; None if there is no file
+        yet.
+        """
         active = self.active_segment
         if active is None or not active.exists:
             return None
@@ -608,7 +630,9 @@ class PartitionLog:
         return LogEnd(self._written_end, active.base_offset, active.size, plain)
 
     def close(self, *, clean: bool) -> bool:
-        """Give the files back; with `clean` leave them as a start trusts them. False when that was not possible."""
+        """Close the files; with `clean`, write what the next start needs to believe them. Return False if that
+        failed.
+        """
         try:
             active = self.active_segment
             if clean and self._changed and not self.refusal and active is not None:
@@ -626,7 +650,7 @@ class PartitionLog:
         return not self.refusal
 
     def deleted(self) -> None:
-        """Close the files of a deleted topic, refuse everything."""
+        """Close the files of a deleted topic, and refuse all operations."""
         self._stop(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for segment in self._segments.all():
             segment.synced = segment.size

@@ -1,4 +1,4 @@
-"""The state of one partition's producers: sequences to find duplicates and gaps, and transactions. Pure.
+"""The state of one partition's producers: sequences, by which duplicates and gaps are found, and transactions. Pure.
 
 Rules as in Apache Kafka 4.3.1 (ProducerStateManager, ProducerAppendInfo). A `.snapshot` file is Kafka's, version 1:
 
@@ -42,7 +42,7 @@ _ENTRY: Final = struct.Struct(">qhiqiqiq")
 
 
 class AppendedBatch(NamedTuple):
-    """One data batch of a producer as it is in the log. `last_offset` inclusive."""
+    """One data batch of a producer in the log. `last_offset` is inclusive."""
 
     last_sequence: int
     last_offset: int
@@ -60,7 +60,9 @@ class AppendedBatch(NamedTuple):
 
 
 class Producer:
-    """One producer id. `batches`: its last ones in this epoch, oldest first. Owned by its `ProducerStates`."""
+    """The state of one producer id. `batches` has its last batches in this epoch, oldest first. Owned by its
+    `ProducerStates`.
+    """
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_first_offset")
 
@@ -88,7 +90,7 @@ class ProducerStates:
     """The producers of one partition. Owned by its log.
 
     `appended` takes effect at once so that batches of one tick see each other; `written` makes the changes so far
-    final, `roll_back` undoes everything since the last `written`. `aborted` are the transactions that were.
+    final, `roll_back` undoes everything since the last `written`. `aborted` has the aborted transactions.
     """
 
     __slots__ = ("_ending", "_open", "_producers", "_undo", "aborted")
@@ -112,8 +114,10 @@ class ProducerStates:
     def check_append(
         self, header: BatchHeader, batch: bytes | bytearray | memoryview, *, trusted: bool
     ) -> ErrorCode | AppendedBatch | None:
-        """Check a batch with a producer id before its append: by `check` unless it is `trusted`, or
-        by `check_marker`.
+        """Check a batch with a producer id before its append: with `check`, or with `check_marker` if it is a
+        marker.
+
+        Batches of the broker itself (`trusted`) are not checked by `check`.
         """
         if header.attributes & CONTROL:
             marker = transaction_marker(batch)
@@ -123,9 +127,10 @@ class ProducerStates:
     def check(self, header: BatchHeader) -> ErrorCode | AppendedBatch | None:
         """Check a client's batch with a producer id before its append.
 
-        NONE: it may be appended. None: it may, and it adds its producer, who may start anywhere: its records may have
-        been deleted. An `AppendedBatch`: it is that one again, one of the last five. OUT_OF_ORDER_SEQUENCE_NUMBER,
-        INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (a plain batch inside a transaction).
+        Return NONE if it may be appended. Return None if it may, and its producer is new here; a new producer may
+        start with any sequence, since its earlier records may have been deleted. Return an `AppendedBatch` if it
+        repeats that one, among the last five. Errors: OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH,
+        INVALID_TXN_STATE (a batch outside the producer's open transaction).
         """
         producer = self._producers.get(header.producer_id)
         if producer is None:
@@ -145,9 +150,9 @@ class ProducerStates:
         return ErrorCode.NONE
 
     def may_come_again(self, header: BatchHeader, known: AppendedBatch) -> bool:
-        """Return True if a batch that was lost, `known` by `check`, may be appended once more.
+        """Return True if a batch may be appended again, because the earlier one (`known`, from `check`) was lost.
 
-        No batch of its producer follows it, and its transaction, if any, is still open.
+        That is so if no batch of its producer follows it, and its transaction, if any, is still open.
         """
         producer = self._producers.get(header.producer_id)
         if producer is None or producer.batches[-1] is not known:
@@ -160,7 +165,7 @@ class ProducerStates:
         return producer is not None and producer.epoch == epoch and producer.transaction_first_offset != NONE
 
     def has_ended(self, producer_id: int, epoch: int) -> bool:
-        """Return True if the producer was here in this epoch and has no open transaction any more."""
+        """Return True if the producer has written in this epoch, and has no open transaction any more."""
         producer = self._producers.get(producer_id)
         return producer is not None and producer.epoch == epoch and producer.transaction_first_offset == NONE
 
@@ -180,7 +185,7 @@ class ProducerStates:
     def appended(
         self, header: BatchHeader, batch: bytes | bytearray | memoryview, base_offset: int, timestamp: int
     ) -> None:
-        """Take a batch with a producer id, which was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
+        """Note a batch with a producer id, which was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
         if not header.attributes & CONTROL:
             self.append(header, base_offset, timestamp)
             return
@@ -189,7 +194,7 @@ class ProducerStates:
             self.end_transaction(header, base_offset, marker, timestamp)
 
     def append(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
-        """Take a data batch with a producer id, which was appended at `base_offset`, at `timestamp` (ms since the
+        """Note a data batch with a producer id, which was appended at `base_offset`, at `timestamp` (ms since the
         epoch).
         """
         producer_id = header.producer_id
@@ -213,7 +218,7 @@ class ProducerStates:
             producer.transaction_first_offset = self._open[producer_id] = base_offset
 
     def end_transaction(self, header: BatchHeader, offset: int, marker: ControlRecord, timestamp: int) -> None:
-        """Take a transaction marker, which was appended at `offset`."""
+        """Note a transaction marker, which was appended at `offset`."""
         producer_id = header.producer_id
         producer = self._producers.get(producer_id)
         if producer_id not in self._undo:
@@ -231,11 +236,13 @@ class ProducerStates:
             self.aborted.add(AbortedTransaction(producer_id, first_offset, offset, last_stable_offset))
 
     def replay(self, header: BatchHeader, batch: Callable[[], bytes]) -> None:
-        """Take over a batch that is in the log already; `batch` gives its bytes, which are read of a control batch."""
+        """Note a batch that is in the log already. `batch` returns its bytes, which are read only of a control
+        batch.
+        """
         self.appended(header, batch() if header.attributes & CONTROL else b"", header.base_offset, header.max_timestamp)
 
     def written(self) -> None:
-        """Note that everything appended so far is in the file."""
+        """Note that everything appended so far has been written to the file."""
         self._undo.clear()
 
     def roll_back(self, log_end_offset: int) -> None:
@@ -253,8 +260,8 @@ class ProducerStates:
         self._undo.clear()
 
     def first_unstable_offset(self, high_watermark: int) -> int:
-        """Return the last stable offset: where the first transaction begins whose end is not
-        visible, or the watermark.
+        """Return the last stable offset: the start of the first transaction whose end is not visible, or the high
+        watermark.
         """
         if not self._open and not self._ending:
             return high_watermark
@@ -262,7 +269,9 @@ class ProducerStates:
         return min([high_watermark, *self._open.values(), *(first for _, first in self._ending)])
 
     def oldest_open_timestamp(self) -> int | None:
-        """Return the last time (ms since the epoch) of the producer with the oldest open transaction, or None."""
+        """Return the time of the last append (ms since the epoch) by the producer with the oldest open transaction,
+        or None.
+        """
         if not self._open:
             return None
         return self._producers[min(self._open, key=self._open.__getitem__)].last_timestamp
@@ -278,7 +287,9 @@ class ProducerStates:
             del self._producers[producer_id]
 
     def forget_silent(self, producer_id: int, before_wall_ms: int) -> None:
-        """Forget a producer, if there is one, that has no open transaction and sent nothing since."""
+        """Forget a producer, if it exists, that has no open transaction and has written nothing since
+        `before_wall_ms`.
+        """
         producer = self._producers.get(producer_id)
         if producer is not None and producer.last_timestamp < before_wall_ms and producer_id not in self._open:
             del self._producers[producer_id]
@@ -322,7 +333,7 @@ class ProducerStates:
 
 
 def _repeated(header: BatchHeader, producer: Producer) -> AppendedBatch | None:
-    """Return the batch in the log that this one is again."""
+    """Return the batch in the log that this one repeats, or None."""
     delta = header.last_offset_delta
     last = last_sequence(header.base_sequence, delta)
     for batch in reversed(producer.batches):

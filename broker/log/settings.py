@@ -16,7 +16,7 @@ MOST_RECORDS: Final = 1 << 18
 
 TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 LARGEST_RECORD_BYTES: Final = 2**31 - 9
-"""The bytes that Java can have in one array: no record is larger."""
+"""The most bytes that Java can have in one array; no record is larger."""
 
 _COMPRESSIONS: Final[Mapping[str, Compression | None]] = {
     "uncompressed": Compression.NONE,
@@ -35,7 +35,7 @@ _WEEK_MS: Final = 7 * _DAY_MS
 
 @settings
 class LogSettings(NamedTuple):
-    """A topic's effective log configuration: those of its properties that its logs know, by Apache Kafka 4.4.0's names.
+    """A topic's effective log configuration: the properties that its logs use, by Apache Kafka 4.4.0's names.
 
     -1 in `retention_ms` and `retention_bytes` means no limit. `compression_type` None is `producer`: batches stay as
     they were sent. `compact` and `delete` are the two words of `cleanup.policy`. `append_time` is
@@ -195,10 +195,10 @@ class LogSettings(NamedTuple):
 
     @property
     def most_opened(self) -> int:
-        """Bytes that the records of a compressed batch may take when they are opened."""
+        """The most bytes that the records of a compressed batch may have when they are decompressed."""
         return min(max(_OPENED_RATIO * self.max_message_bytes, LEAST_OPENED_BYTES), MAX_DECOMPRESSED_BYTES)
 
     @property
     def roll_ms(self) -> int:
-        """The longest time for which a segment is the active one: what is never sealed is never compacted either."""
+        """The longest time in ms for which a segment is the active one. Only sealed segments can be compacted."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms

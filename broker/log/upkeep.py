@@ -13,7 +13,7 @@ from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.partition_log import PartitionLog
 
 RETENTION_RETRY_MS: Final = 5_000
-"""After that retention is tried again that a full disk has kept from saving where logs start."""
+"""The time in ms until retention is tried again, after a full disk has kept it from saving start offsets."""
 
 
 class CheckTimes(NamedTuple):
@@ -27,7 +27,7 @@ DEFAULT_CHECK_TIMES: Final = CheckTimes()
 
 
 class Upkeep:
-    """The timers of a manager of logs, and their tasks for all `logs`, a few of them in each tick of the loop."""
+    """The timers of a manager of logs, and their work on all `logs`, some of them in each tick of the loop."""
 
     def __init__(
         self,
@@ -48,25 +48,25 @@ class Upkeep:
         self._retries = False
 
     def start(self) -> None:
-        """Start to check the logs from time to time."""
+        """Begin to check the logs periodically."""
         self._runs = True
         self._every(self._times.retention_ms, self._check_retention)
         self._every(self._times.producers_ms, self._forget_silent_producers)
 
     def stop(self) -> None:
-        """Stop checking the logs. Harmless the second time."""
+        """Stop checking the logs. A second call has no effect."""
         self._runs = False
         for timer in self._timers.values():
             timer.cancel()
 
     def make_room_soon(self) -> None:
-        """Apply retention in the next tick, since the disk is full."""
+        """Apply retention in the next tick, because the disk is full."""
         if self._runs:
             self._env.clock.call_soon(self.apply_retention)
 
     def apply_retention(self) -> None:
-        """Delete segments by retention time and size, some in a turn; on a full disk that does not take new starts, try
-        it again.
+        """Delete segments by retention time and size, some in each turn; try again later if a full disk cannot save
+        the new starts.
         """
         self._retain(list(self._logs()))
 

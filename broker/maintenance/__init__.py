@@ -1,6 +1,6 @@
-"""Commands for a data folder beside the broker: check and repair it, back it up, restore it.
+"""Commands for a data folder: check it, repair it, back it up, restore it.
 
-Nothing here runs inside a broker. `verify` and `restore` need the folder for themselves; `backup` only reads, and works
-beside a running broker. `verify_command` is `shareq verify`: `verify/` finds, with `--repair` `repair/` mends what it
-found.
+Nothing here runs inside a broker. `verify` and `restore` need the folder for themselves; `backup` only reads, and
+can run beside a broker. `verify_command` is `shareq verify`: `verify/` finds faults, and with `--repair`, `repair/`
+repairs them.
 """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 
 class MaintenanceError(Exception):
-    """The command cannot go on: one sentence for the operator. `usage`: the operator's input is the cause."""
+    """Error: the command cannot continue. The text is one sentence for the operator. `usage`: the operator's input
+    is the cause.
+    """
 
     def __init__(self, message: str, *, usage: bool = False) -> None:
         super().__init__(message)

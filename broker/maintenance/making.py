@@ -1,8 +1,9 @@
-"""A data folder while a command makes it: known as unfinished from before its first byte until after its last.
+"""A data folder while a command creates it: it is marked as unfinished from before its first byte until after its
+last.
 
-A command may be killed, and the machine lose its power, at any moment. Until the folder is whole and on stable storage
-it contains the file `shareq.unfinished`, with which no broker starts and no other command reads or repairs it; the same
-command, run again, removes the unfinished folder and starts over.
+At any moment the command may be killed, or the machine may lose its power. Until the folder is whole and on stable
+storage it contains the file `shareq.unfinished`, with which no broker starts and no other command reads or repairs
+it; the same command, run again, removes the unfinished folder and starts over.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _TOP: Final = {JOURNAL_FILE, META_DB_FILE, MARKER_FILE, MANIFEST_FILE, LOG_START
 def making(fs: Fs, data_dir: str, command: Sequence[str]) -> Iterator[None]:
     """Mark the folder as unfinished inside this block; `command` is the command with which an operator starts over.
 
-    MaintenanceError when the folder is in use, has something else in it, or was left unfinished: by an error, which
-    the sentence names. OSError before anything was made.
+    Raise MaintenanceError if the folder is in use, has other content, or was left unfinished by an error, which the
+    text names. Raise OSError if nothing was written yet.
     """
     refuse_unless_free(fs, data_dir)
     try:
@@ -54,7 +55,7 @@ def making(fs: Fs, data_dir: str, command: Sequence[str]) -> Iterator[None]:
 
 
 def refuse_unless_free(fs: Fs, data_dir: str) -> None:
-    """Raise MaintenanceError unless the folder is absent, empty, or unfinished without foreign files."""
+    """Raise MaintenanceError unless the folder is missing, empty, or unfinished without foreign files."""
     if fs.exists(data_dir) and not fs.is_folder(data_dir):
         raise MaintenanceError(f"{data_dir}: not a folder", usage=True)
     names = _names(fs, data_dir) if fs.exists(data_dir) else []
@@ -71,7 +72,9 @@ def refuse_unless_free(fs: Fs, data_dir: str) -> None:
 
 
 def write_durably(fs: Fs, path: str, chunks: Iterable[bytes]) -> None:
-    """Make a file with that content, and sync it; its name is durable when its folder is synced. OSError."""
+    """Write a file with that content, and sync it. Its name is on stable storage once its folder is synced. Raise
+    OSError.
+    """
     file = fs.open(path, create=True)
     try:
         file.truncate(0)
@@ -84,19 +87,19 @@ def write_durably(fs: Fs, path: str, chunks: Iterable[bytes]) -> None:
 
 
 def remove_folder(fs: Fs, path: str) -> None:
-    """Remove a folder of files. OSError, also when a folder is in it."""
+    """Remove a folder of files. Raise OSError, also if there is a folder in it."""
     for name in fs.list_dir(path):
         fs.remove(f"{path}/{name}")
     fs.remove_dir(path)
 
 
 def _names(fs: Fs, data_dir: str) -> list[str]:
-    """Return the names in the folder that count."""
+    """Return the names in the folder, without those that count as empty."""
     return [name for name in fs.list_dir(data_dir) if name not in _NOT_COUNTED]
 
 
 def _is_made(fs: Fs, data_dir: str, name: str) -> bool:
-    """Return True if it may have been made by an earlier run: it is removed then."""
+    """Return True if an earlier run may have written it, so that it is removed."""
     path = f"{data_dir}/{name}"
     if fs.is_folder(path):
         return all(is_our_file(each) and fs.is_file(f"{path}/{each}") for each in fs.list_dir(path))

@@ -1,4 +1,6 @@
-"""The operating system's files for maintenance: read only, the lock of a data folder, a copy of its database."""
+"""The operating system's files for maintenance: opened only for reading; a data folder's lock; a copy of its
+database.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +55,13 @@ class _ReadOnlyFile:
 
 
 class ReadOnlyFs(OsFs):
-    """The file system, with files opened for reading alone."""
+    """The operating system's file system, with files opened only for reading."""
 
     def __init__(self) -> None:
         super().__init__(lambda call: call())
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading. OSError with `create`."""
+        """Open a file for reading. Raise OSError if `create` is True."""
         if create:
             raise OSError(errno.EROFS, "opened for reading", path)
         return _ReadOnlyFile(path)
@@ -67,7 +69,7 @@ class ReadOnlyFs(OsFs):
 
 @contextmanager
 def lock_for_maintenance(data_dir: str) -> Iterator[None]:
-    """Keep brokers out while this runs. MaintenanceError when one uses the folder. Makes no file."""
+    """Keep brokers out inside this block. No file is created. Raise MaintenanceError if a broker uses the folder."""
     try:
         fd = os.open(f"{data_dir}/{_LOCK_FILE}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -87,7 +89,9 @@ def lock_for_maintenance(data_dir: str) -> Iterator[None]:
 
 @contextmanager
 def copied_database(data_dir: str) -> Iterator[Callable[[], SqliteRecord]]:
-    """`meta.db` as a copy elsewhere, because SQLite changes a database's files by looking at it."""
+    """Copy `meta.db` to another place for this block, because SQLite changes a database's files even when it only
+    reads.
+    """
     with tempfile.TemporaryDirectory(prefix="shareq-") as folder:
         for name in _COPIED:
             if os.path.isfile(f"{data_dir}/{name}"):

@@ -10,7 +10,7 @@ _UNITS: Final = ("kB", "MB", "GB", "TB")
 
 
 class Progress:
-    """Counts bytes and items of one command, and prints a line at most every two seconds.
+    """The progress of one command: it counts bytes and items, and prints at most one line every two seconds.
 
     `now_s` is a monotonic clock in seconds; `write` prints one line, `items` names what is counted. Nothing is
     printed in the first two seconds.
@@ -28,16 +28,16 @@ class Progress:
         self._bytes = self._of_bytes = 0
 
     def expect(self, items: int, size: int) -> None:
-        """Expect the whole work: so many items, `size` bytes."""
+        """Set the amount of the whole work: so many items, `size` bytes."""
         self._of_items, self._of_bytes = items, size
 
     def item_done(self) -> None:
-        """One more item is finished."""
+        """Count one more item as finished."""
         self._items += 1
         self._line_if_due()
 
     def bytes_done(self, size: int) -> None:
-        """`size` more bytes are finished."""
+        """Count `size` more bytes as finished."""
         self._bytes += size
         self._line_if_due()
 

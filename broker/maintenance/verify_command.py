@@ -1,4 +1,4 @@
-"""`shareq verify`: what it reads, repairs and prints."""
+"""`shareq verify`: the command and its output."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Write = Callable[[str], None]
 def verify(
     data_dir: str, choices: Choices | None, out: Write, err: Write, *, decode: bool = False, as_json: bool = False
 ) -> bool:
-    """Check a data folder, with `choices` repair it; print what was found. Whether it is sound now.
+    """Check a data folder, with `choices` repair it, and print the findings. Return True if it is sound now.
 
-    MaintenanceError when it is not a data folder, or in use; OSError when its names cannot be read.
+    Raise MaintenanceError if it is not a data folder, or is in use, and OSError if its names cannot be read.
     """
     fs = ReadOnlyFs()
     _check_usable(fs, data_dir, repairs=choices is not None)
@@ -52,7 +52,7 @@ def verify(
 
 
 def _check_usable(fs: ReadOnlyFs, data_dir: str, *, repairs: bool) -> None:
-    """MaintenanceError unless the folder is ours, whatever state it is in."""
+    """Raise MaintenanceError unless the folder is ours, in whatever state."""
     if not os.path.isdir(data_dir):
         raise MaintenanceError(f"{data_dir}: no such folder", usage=True)
     if repairs and not os.access(data_dir, os.W_OK):
@@ -121,9 +121,7 @@ def _print(data_dir: str, before: Report, after: Report, done: list[str], out: W
 
 
 def _options(findings: Iterable[Finding]) -> list[str]:
-    """Return the further options that `--repair` needs, each for a command of its own; several folders share one
-    option.
-    """
+    """Return the further options that `--repair` needs, one text for each command; several folders share one option."""
     options = sorted({finding.option for finding in findings if finding.option})
     for word, together in (("--adopt ", ADOPT_ALL), ("--set-aside ", SET_ASIDE_ALL)):
         named = [option for option in options if option.startswith(word)]

@@ -62,7 +62,7 @@ TABLES: Final[Mapping[str, Mapping[str, type[Value]]]] = {
     },
     "quotas": {"user": str, "client_id": str, "ip": str, "key": str, "value": str},
 }
-"""The tables' columns, and what is in them."""
+"""The tables' columns, with the types of their values."""
 
 
 class Effect(Enum):
@@ -152,7 +152,9 @@ def _quota_key(change: PutQuota) -> tuple[str, str, str, str]:
 
 
 def _quota_text(name: str | None) -> str:
-    """Return a name in a row: "" where the kind does not matter, * for the default, = before any other."""
+    """Return a name as it is in a row: "" if the kind does not matter, "*" for the default, and "=" before any other
+    name.
+    """
     if name is None:
         return ""
     return "*" if name == DEFAULT else f"={name}"

@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 
 class TopicRow(NamedTuple):
-    """A topic: `topic_id` is 16 bytes, `partitions` a count."""
+    """A topic. `topic_id` has 16 bytes; `partitions` is a count."""
 
     name: str
     topic_id: bytes
@@ -42,19 +42,19 @@ class PutTopic(NamedTuple):
 
 
 class DropTopic(NamedTuple):
-    """Remove a topic by name, and remember it as deleted; its properties are removed by changes of their own."""
+    """Delete a topic by name, and remember it as deleted; its properties are deleted by separate changes."""
 
     name: str
 
 
 class PutDeleted(NamedTuple):
-    """Remember a deleted topic, some of whose folders may still be there."""
+    """Remember a deleted topic that may still have folders."""
 
     topic: TopicRow
 
 
 class ForgetTopic(NamedTuple):
-    """Forget a deleted topic: none of its folders is left."""
+    """Forget a deleted topic that has no folders left."""
 
     topic_id: bytes
 
@@ -124,7 +124,7 @@ MetaChange = (
 
 
 class MetaState:
-    """Everything the database holds. The caller of `load` owns it."""
+    """The whole content of the database. Owned by the caller of `load`."""
 
     __slots__ = ("acls", "configs", "deleted", "features", "meta", "quotas", "scram", "topics")
 
@@ -146,7 +146,7 @@ class MetaState:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def apply(self, change: MetaChange) -> None:  # noqa: C901 - one case for each change
-        """Make one change here."""
+        """Apply one change to this object."""
         match change:
             case PutTopic(topic):
                 self.topics[topic.name] = topic
@@ -189,7 +189,7 @@ class MetaState:
         return copy
 
     def rows(self) -> Iterator[MetaChange]:
-        """Return the changes that make this state of an empty one, one for each row."""
+        """Return the changes that make this state from an empty one, one for each row."""
         return chain(
             map(PutTopic, self.topics.values()),
             map(PutDeleted, self.deleted.values()),
@@ -214,13 +214,13 @@ def _put(rows: dict[K, dict[str, V]], owner: K, key: str, value: V | None) -> No
 
 
 class MetaDb(Protocol):
-    """See the module's docstring."""
+    """The database of cluster metadata. See the module's docstring."""
 
     def load(self) -> MetaState:
-        """Everything committed so far."""
+        """Return everything committed so far."""
 
     def commit(self, changes: Sequence[MetaChange]) -> None:
-        """Make all changes durable, or none of them. OSError when it could not be done."""
+        """Commit all changes durably, or none of them. Raise OSError if that failed."""
 
     def close(self) -> None:
-        """Release the database. Harmless the second time."""
+        """Close the database. A second call has no effect."""

@@ -1,8 +1,8 @@
 """The features this broker has, their levels, and how ApiVersions shows them (KIP-584).
 
-Clients look at transaction.version only; share.version and group.version show people, and the handlers, whether share
-groups and the consumer group protocol are on. From share.version 2 on, share groups have dead letters (KIP-1191).
-Levels are Apache Kafka 4.4.0's: metadata.version 33 is its 4.4-IV2, 30 was that of 4.3.1. Three of its features are not
+Clients use only transaction.version; share.version and group.version show operators and handlers if share groups and
+the consumer group protocol are on. From share.version 2 on, share groups have dead letters (KIP-1191). Levels are
+Apache Kafka 4.4.0's: metadata.version 33 is its 4.4-IV2, 30 was that of 4.3.1. Three of its features do not exist
 here: streams.version, eligible.leader.replicas.version and kraft.version.
 """
 
@@ -19,7 +19,7 @@ TRANSACTION_VERSION: Final = "transaction.version"
 
 
 SHARE_GROUPS: Final = 1
-"""The share.version from which on there are share groups."""
+"""The share.version from which on share groups are enabled."""
 DEAD_LETTERS: Final = 2
 """The share.version from which on share groups have dead letters."""
 
@@ -44,14 +44,14 @@ FEATURES: Final[Mapping[str, Feature]] = {
 
 
 class FeatureError(ValueError):
-    """An unknown feature, or an unknown level of one. `allowed` names the valid ones."""
+    """Error: an unknown feature, or an unknown level of one. `allowed` has the valid ones."""
 
     def __init__(self, name: str, level: int, allowed: str) -> None:
         super().__init__(f"Invalid value {level} for feature {name}: {allowed}")
 
 
 def check_level(name: str, level: int) -> None:
-    """FeatureError unless the feature exists and has that level."""
+    """Raise FeatureError unless the feature exists and has that level."""
     feature = FEATURES.get(name)
     if feature is None:
         raise FeatureError(name, level, f"there are only the features {', '.join(FEATURES)}")
@@ -60,7 +60,7 @@ def check_level(name: str, level: int) -> None:
 
 
 class UpdateKind(IntEnum):
-    """UpgradeType of UpdateFeatures: the change that the client knows it requests."""
+    """UpgradeType of UpdateFeatures: the kind of change that the client intends."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2

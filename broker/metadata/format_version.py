@@ -1,4 +1,4 @@
-"""The format of a data folder, named by its marker and its metadata; a release reads none later than its own."""
+"""The format of a data folder, which its marker and its metadata name. A release reads no format later than its own."""
 
 from __future__ import annotations
 

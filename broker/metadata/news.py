@@ -1,5 +1,5 @@
-"""Notifications of changes: properties, rights, users and quotas. Those that follow them are called, and the log has a
-line.
+"""Notifications of changes of properties, rights, users and quotas: listeners are called, and the changes are
+logged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ MOST_LINES: Final = 200
 
 
 class News:
-    """The listeners for changes, in the order in which they were added. A listener's exception is logged."""
+    """The listeners for one kind of change, in the order in which they were added. An exception of a listener is
+    logged.
+    """
 
     def __init__(self) -> None:
         self.configs: Final[list[Callable[[ResourceName], None]]] = []
@@ -29,7 +31,7 @@ class News:
         self.quotas: Final[list[Callable[[], None]]] = []
 
     def notify(self, changes: Sequence[MetaChange]) -> None:
-        """Call back about changes that the image shows."""
+        """Notify the listeners of changes that are visible in the image."""
         for resource in dict.fromkeys(change.resource for change in changes if isinstance(change, PutConfig)):
             notify(f"{resource.kind} {resource.name}", self.configs, resource)
         acls = [change for change in changes if isinstance(change, (PutAcl, DropAcl))]
@@ -50,7 +52,7 @@ class News:
 
 
 def notify(what: str, listeners: Iterable[Callable[..., None]], *arguments: object) -> None:
-    """Call all listeners about a change that is already made."""
+    """Notify all listeners of a change that has been made."""
     for listener in listeners:
         try:
             listener(*arguments)
@@ -59,7 +61,9 @@ def notify(what: str, listeners: Iterable[Callable[..., None]], *arguments: obje
 
 
 def few(log: logging.Logger, changed: Sequence[T], what: str) -> Sequence[T]:
-    """Return those that `log` names one by one: a line takes 20 µs, and there may be thousands. None without INFO."""
+    """Return the changes to log one by one, since a line takes 20 µs and there may be thousands; none if `log` omits
+    INFO.
+    """
     if not log.isEnabledFor(logging.INFO):
         return ()
     if len(changed) > MOST_LINES:
@@ -68,7 +72,7 @@ def few(log: logging.Logger, changed: Sequence[T], what: str) -> Sequence[T]:
 
 
 def _acl_text(acl: Acl) -> str:
-    """Format an ACL like kafka-acls. Names are quoted: they may contain anything."""
+    """Return an ACL in the form of kafka-acls. Names are quoted, since they may contain any character."""
     resource = f"{PatternType(acl.pattern).name} {ResourceKind(acl.kind).name} {acl.name!r}"
     right = f"{Permission(acl.permission).name} {Operation(acl.operation).name}"
     return f"{right} on {resource} for {acl.principal!r} from {acl.host!r}"

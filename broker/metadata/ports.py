@@ -1,6 +1,6 @@
 """The port of every ground's metadata: topics, and the settings of operators: properties, rights, users, quotas.
 
-`MetadataStore` serves it from a data folder, and does more: it is the sole author of its topics, too.
+`MetadataStore` implements it for a data folder, where it also creates and deletes topics.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from shareq.protocol.errors import ApiError
 
 
 class Hearing(Protocol):
-    """Questions about topics that the metadata may not know yet. What is asked for may be long in coming."""
+    """Requests to a cluster about topics that the metadata may not know yet. Answers may take long."""
 
     async def of(self, topics: Iterable[str] | Iterable[str | bytes]) -> Collection[str | bytes]:
         """Ask for those of these topics, by name or id, that are unknown.
 
-        Return the topics without an answer: every other unknown topic does not exist.
+        Return the topics for which no answer came; any other topic that is still unknown does not exist.
         """
 
     async def of_all(self) -> None:
-        """Ask for all topics that there are."""
+        """Ask for all existing topics."""
 
 
 class Metadata(TopicNames, Protocol):
     """The image of the current settings and topics, and changes of it by clients.
 
-    A change is answered when it is durable and visible in this port: NO_ERROR, or an error, after which nothing has
+    A change is answered when it is durable and visible in this port, with NO_ERROR; after an error nothing has
     changed, or the outcome is unknown. Listeners are called after the image shows the change, in the order in which
     they were added.
     """
@@ -48,7 +48,7 @@ class Metadata(TopicNames, Protocol):
 
     @property
     def features_epoch(self) -> int:
-        """Grows with each change of a feature level; at least 1."""
+        """The epoch of the features, at least 1. It grows with each change of a feature level."""
 
     @property
     def share_groups_enabled(self) -> bool: ...
@@ -61,19 +61,21 @@ class Metadata(TopicNames, Protocol):
 
     @property
     def hearing(self) -> Hearing | None:
-        """Asks for topics; None: an unknown topic does not exist."""
+        """The port for asking about unknown topics; None if an unknown topic does not exist."""
 
     def topic_names(self) -> Collection[str]:
         """Return the names of all topics, in no order."""
 
     def deleted_topics(self) -> Sequence[TopicImage]:
-        """Topics that were deleted, as far as they are remembered."""
+        """Return the deleted topics that are still remembered."""
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """Return a resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
+        """Return a resource's own properties; an empty mapping if it has none. `kind` and `name` are those of
+        `ResourceName`.
+        """
 
     def config_names(self, kind: str) -> list[str]:
-        """Names of the resources of a kind that have properties of their own, sorted."""
+        """Return the names of the resources of a kind that have properties of their own, sorted."""
 
     @property
     def acls(self) -> Collection[Acl]: ...
@@ -85,13 +87,13 @@ class Metadata(TopicNames, Protocol):
     def quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]: ...
 
     def own_secret(self) -> bytes:
-        """Random bytes that no client knows, the same after each start."""
+        """Return random bytes that no client knows, and that are the same after each start."""
 
     # -- changes; the caller has checked them
 
     @property
     def gate(self) -> CommitGate:
-        """The gate that is passed before a change."""
+        """The gate to pass before a change."""
 
     def alter_configs(self, changes: Sequence[PutConfig]) -> Pending[ApiError]:
         """Set and remove properties, all of these or none."""
@@ -108,7 +110,7 @@ class Metadata(TopicNames, Protocol):
     # -- news
 
     def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call the listener with topics that are new, or have more partitions, as they are now."""
+        """Call `listener` with the present state of topics that are new, or have more partitions."""
 
     def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
         """Call the listener with the deleted topics; `topic(name)` no longer finds them."""

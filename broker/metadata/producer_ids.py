@@ -1,4 +1,4 @@
-"""Producer ids in blocks, so that not every producer costs a commit."""
+"""Producer ids, allocated in blocks, so that not every producer costs a commit."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from shareq.broker.metadata.store import MetadataStore
 
 
 class ProducerIds:
-    """Gives out every producer id once; a restart wastes the rest of a block."""
+    """Producer ids, each given out once. A restart wastes the rest of a block."""
 
     def __init__(self, metadata: MetadataStore) -> None:
         self._metadata = metadata
         self._block = range(0)  # not given out yet
 
     async def at_hand(self) -> None:
-        """Return when the next one costs no commit: wait until a new block may be committed if this one is used up. If
-        that fails, `next` tries it again, and raises why.
+        """Return when the next id needs no commit. If the block is used up, wait until a new one may be committed,
+        and commit it.
+
+        If that fails, `next` tries it again, and raises the error.
         """
         if self._block:
             return
@@ -26,7 +28,7 @@ class ProducerIds:
                 self._block = self._metadata.allocate_producer_ids()
 
     def next(self) -> int:
-        """Return a producer id that was never given out. OSError when a new block cannot be committed."""
+        """Return a producer id that was never given out. Raise OSError if a new block cannot be committed."""
         block = self._block or self._metadata.allocate_producer_ids()
         self._block = block[1:]
         return block[0]

@@ -68,11 +68,12 @@ _Statement = tuple[str, tuple[Value, ...]]
 
 
 class SqliteMetaDb:
-    """A `MetaDb` in one file, created if absent. OSError naming the file when it cannot be opened or read.
+    """A `MetaDb` in one file, created if missing. Raise OSError, which names the file, if it cannot be opened or
+    read.
 
-    Without `create` it is opened for inspection: `make_tables` must be called before the first commit. With `immutable`
-    its files stay unchanged, and its write-ahead log is ignored. Unless `durable`, commits survive the end of the
-    process, but no loss of power.
+    Without `create` it is opened for inspection: `make_tables` must be called before the first commit. With
+    `immutable` its files stay unchanged, and its write-ahead log is ignored. Unless `durable`, commits survive the
+    end of the process, but not a power loss.
     """
 
     def __init__(self, path: str, *, create: bool = True, immutable: bool = False, durable: bool = True) -> None:
@@ -109,7 +110,7 @@ class SqliteMetaDb:
             raise self._failure("opened", error) from error
 
     def check(self) -> None:
-        """OSError when the file is damaged: in its tables, or in an index that reading a table does not use."""
+        """Raise OSError if the file is damaged: in its tables, or in an index that is not used for reading a table."""
         try:
             (result,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         except sqlite3.Error as error:
@@ -204,7 +205,7 @@ _STATEMENTS: Final = {tag: _statement(kind) for tag, kind in BY_TAG.items()}
 
 
 def _immutable_uri(path: str) -> str:
-    """Return the URI by which SQLite knows that the file is not written to while it is read."""
+    """Return the URI with which SQLite reads the file without expecting or making changes."""
     from urllib.parse import quote  # not for an ordinary start
 
     return f"file:{quote(path)}?immutable=1"

@@ -79,7 +79,7 @@ _HIGHEST_PRODUCER_ID: Final = 2**63 - 1
 
 
 class NewTopic(NamedTuple):
-    """A topic to create, checked by the caller: a legal, free name, at least one partition, valid properties."""
+    """A topic to create. The caller has checked it: a legal, free name, at least one partition, valid properties."""
 
     name: str
     partitions: int
@@ -88,16 +88,16 @@ class NewTopic(NamedTuple):
 
 
 class MetadataStore:
-    """The image and its mutations. `Metadata` of a data folder. One thread.
+    """The image and its mutations: the `Metadata` of a data folder. Used by one thread.
 
-    A new database gets a cluster id (`cluster_id`, or a random one), the initial feature levels and the format version,
-    an existing one keeps its levels; `features` are the levels requested at the start, stored if they differ; None
-    means on at any level: a feature that is off gets its initial level. `rack` is where this broker stands. OSError
-    when the database cannot be used, or has a newer format than this code.
+    A new database gets a cluster id (`cluster_id`, or a random one), the initial feature levels and the format
+    version; an existing one keeps its levels. `features` are the levels requested at the start, which are stored if
+    they differ; None requests any level above 0, so that a feature that is off gets its initial level. `rack` is
+    this broker's rack. Raise OSError if the database cannot be used, or has a newer format than this code.
     """
 
     hearing: Final = None
-    """There are no topics but these."""
+    """None, because an unknown topic does not exist."""
 
     def __init__(
         self,
@@ -121,9 +121,9 @@ class MetadataStore:
         self._news: Final = News()
         self._forgettable: set[bytes] = set()
         self.gate: Final = CommitGate(env.clock.call_soon)
-        """The gate for work that commits on behalf of clients: one commit in a turn of the loop."""
+        """The gate to pass before work that commits for clients: one commit in each turn of the loop."""
         self.topic_changes = 0
-        """Grows with every topic that is created, grows, or is deleted."""
+        """A number that grows with every topic that is created, gets more partitions, or is deleted."""
         self._bootstrap(features or {}, cluster_id)
         for row in self._state.topics.values():
             self._index(row)
@@ -132,7 +132,7 @@ class MetadataStore:
 
     @property
     def cluster_id(self) -> str:
-        """22 characters, chosen once for this data folder."""
+        """The cluster id of 22 characters, chosen once for this data folder."""
         return self._state.meta[_CLUSTER_ID]
 
     @property
@@ -142,7 +142,7 @@ class MetadataStore:
 
     @property
     def features_epoch(self) -> int:
-        """Grows with each change of a feature level; at least 1."""
+        """The epoch of the features, at least 1. It grows with each change of a feature level."""
         return int(self._state.meta[_FEATURES_EPOCH])
 
     @property
@@ -154,8 +154,8 @@ class MetadataStore:
     def dead_letters_enabled(self) -> bool:
         """True if share.version is 2 or more now.
 
-        Asked when a record leaves its group's hands, as by Apache Kafka, so that a level altered at runtime holds from
-        the next record on.
+        This is looked up when a record becomes unprocessable, as in Apache Kafka, so that a changed level applies
+        from the next record on.
         """
         return self._state.features.get(SHARE_VERSION, 0) >= DEAD_LETTERS
 
@@ -171,7 +171,7 @@ class MetadataStore:
         return self._by_id.get(topic_id)
 
     def topics(self) -> list[TopicImage]:
-        """All topics, by name."""
+        """Return all topics, by name."""
         return [self._by_name[name] for name in sorted(self._by_name)]
 
     def topic_names(self) -> list[str]:
@@ -179,24 +179,28 @@ class MetadataStore:
         return list(self._by_name)
 
     def deleted_topics(self) -> list[TopicImage]:
-        """Topics that were deleted, and may still have folders."""
+        """Return the deleted topics that may still have folders."""
         return [self._image(row) for row in self._state.deleted.values()]
 
     def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
-        """Let the next commit forget these deleted topics: none has a folder any longer, even after a power loss."""
+        """Let the next commit forget these deleted topics, none of which has a folder any longer, even after a power
+        loss.
+        """
         self._forgettable.update(self._state.deleted.keys() & topic_ids)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """Return a resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
+        """Return a resource's own properties; an empty mapping if it has none. `kind` and `name` are those of
+        `ResourceName`.
+        """
         return self._state.configs.get(ResourceName(kind, name), _NO_CONFIGS)
 
     def config_names(self, kind: str) -> list[str]:
-        """Names of the resources of a kind that have properties of their own, sorted."""
+        """Return the names of the resources of a kind that have properties of their own, sorted."""
         return sorted(resource.name for resource in self._state.configs if resource.kind == kind)
 
     @property
     def acls(self) -> Collection[Acl]:
-        """All access control list entries, in the order they were added."""
+        """All access control list entries, in the order in which they were added."""
         return self._state.acls.keys()
 
     @property
@@ -206,18 +210,20 @@ class MetadataStore:
 
     @property
     def quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
-        """The quotas of clients, by whom they are for and by their key."""
+        """The quotas of clients, by their entity and key."""
         return self._state.quotas
 
     def colliding_topic(self, name: str) -> str | None:
-        """Another topic whose name differs only in '.' and '_'."""
+        """Return a topic whose name differs only in '.' and '_'; None if there is none."""
         others = self._collisions.get(collision_key(name), set()) - {name}
         return min(others) if others else None
 
     # -- mutations
 
     def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
-        """Create all topics in one commit. ValueError for an illegal or taken name; OSError when the commit fails."""
+        """Create all topics in one commit. Raise ValueError for an illegal or existing name, and OSError if the
+        commit fails.
+        """
         rows: list[TopicRow] = []
         changes: list[MetaChange] = []
         for topic in topics:
@@ -239,11 +245,13 @@ class MetadataStore:
         return images
 
     def create_topic(self, topic: NewTopic) -> TopicImage:
-        """`create_topics` of one."""
+        """Create one topic, as `create_topics` does."""
         return self.create_topics([topic])[0]
 
     def delete_topics(self, names: Iterable[str]) -> None:
-        """Delete topics and their properties in one commit. KeyError for an unknown name; OSError as above."""
+        """Delete topics and their properties in one commit. Raise KeyError for an unknown name, and OSError as
+        `create_topics` does.
+        """
         images = [self._by_name[name] for name in names]
         changes: list[MetaChange] = []
         for image in images:
@@ -258,7 +266,10 @@ class MetadataStore:
         notify(_named(images), self._deleted, images)
 
     def create_partitions(self, counts: Mapping[str, int]) -> None:
-        """Raise partition counts (the new totals) in one commit. KeyError, ValueError for fewer, OSError as above."""
+        """Raise partition counts to the new totals, in one commit.
+
+        Raise KeyError for an unknown name, ValueError for a smaller total, and OSError as `create_topics` does.
+        """
         changes: list[MetaChange] = []
         for name, count in counts.items():
             old = self._by_name[name]
@@ -277,7 +288,9 @@ class MetadataStore:
         return self._alter(changes)
 
     def set_features(self, levels: Mapping[str, int]) -> None:
-        """Finalize feature levels in one commit. FeatureError for an unknown feature or level; OSError as above."""
+        """Finalize feature levels in one commit. Raise FeatureError for an unknown feature or level, and OSError as
+        `create_topics` does.
+        """
         changes = self._feature_changes(levels)
         if changes:
             self._commit(changes)
@@ -298,13 +311,14 @@ class MetadataStore:
 
     @property
     def has_own_secret(self) -> bool:
-        """Return whether `own_secret` costs no commit."""
+        """True if `own_secret` needs no commit."""
         return _OWN_SECRET in self._state.meta
 
     def own_secret(self) -> bytes:
-        """Random bytes that only this broker knows, kept from when they are asked for first: the same after each start.
+        """Return random bytes that only this broker knows. They are stored at the first call, and so the same after
+        each start.
 
-        Where they cannot be kept, they are others after the next start.
+        If they cannot be stored, they change with the next start.
         """
         kept = self._state.meta.get(_OWN_SECRET)
         if kept is not None:
@@ -317,7 +331,7 @@ class MetadataStore:
         return secret
 
     def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
-        """Return `count` producer ids that were never returned before, whatever crashes.
+        """Return `count` producer ids that were never returned before, even after crashes.
 
         Raise ValueError if none are left.
         """
@@ -331,7 +345,7 @@ class MetadataStore:
     # -- listeners, called after the commit, in the order they were added
 
     def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call the listener with the topics that one commit creates, or gives more partitions, as they are now."""
+        """Call `listener` with the present state of the topics that one commit creates, or gives more partitions."""
         self._changed.append(listener)
 
     def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
@@ -339,7 +353,7 @@ class MetadataStore:
         self._deleted.append(listener)
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
-        """Not called for the properties a topic is created with or deleted with."""
+        """Call `listener` with each resource whose properties change, except when a topic is created or deleted."""
         self._news.configs.append(listener)
 
     def on_features_changed(self, listener: Callable[[], None]) -> None:
@@ -380,7 +394,9 @@ class MetadataStore:
             self._store(changes)  # not of a turn of the loop
 
     def _on(self, name: str) -> int:
-        """Return the level of a feature to be turned on: its current one, unless it is off or has none yet."""
+        """Return the level of a feature to be turned on: its current one or, if it is off or has none, its initial
+        one.
+        """
         return self._state.features.get(name, 0) or FEATURES[name].initial
 
     def _feature_changes(self, levels: Mapping[str, int]) -> list[MetaChange]:
@@ -393,7 +409,7 @@ class MetadataStore:
         return [*(PutFeature(name, level) for name, level in changed.items()), PutMeta(_FEATURES_EPOCH, str(epoch))]
 
     def _alter(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
-        """Commit the changes, if any, and notify the listeners; or return why the commit failed."""
+        """Commit the changes, if there are any, and notify the listeners. Return the error if the commit failed."""
         try:
             if changes:
                 self._commit(changes)

@@ -1,4 +1,4 @@
-"""Rules for topic names: the legal and the internal ones."""
+"""Rules for topic names: the legal ones and the internal ones."""
 
 from __future__ import annotations
 
@@ -29,5 +29,7 @@ def name_error(name: str) -> str | None:
 
 
 def collision_key(name: str) -> str:
-    """Equal for two names that Apache Kafka regards as too alike: it joins '.' and '_' in metric names."""
+    """Return a key that is equal for two names that Apache Kafka regards as colliding, because it replaces '.' by
+    '_' in metric names.
+    """
     return name.replace(".", "_")

@@ -1,4 +1,6 @@
-"""The metrics of the coordinators: groups, committed offsets, share state, as they are now. Names as in `families`."""
+"""The metrics of the coordinators: groups, committed offsets and share state at present. `families` describes their
+names.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,16 @@ _GROUP_MANAGER: Final = "kafka_coordinator_group_group_metadata_manager"
 _STATES: Final = "kafka_server_share_coordinator_metrics"
 
 DEAD: Final = "Dead"
-"""A state of groups in Apache Kafka's memory alone: no client ever sees one there, and here there are none."""
+"""A state that groups have only in Apache Kafka's memory: no client ever sees such a group there, and here there is
+none.
+"""
 
 SHARE_STATES: Final = ("Empty", "Stable", DEAD)
 CONSUMER_STATES: Final = ("Empty", "Assigning", "Reconciling", "Stable", DEAD)
 
 
 class SeenPartitions(NamedTuple):
-    """The partitions of one coordinator. Any: any shard."""
+    """The partitions of one coordinator, with shards of any type."""
 
     partitions: CoordinatorPartitions[Any]
     now_ns: int
@@ -64,7 +68,7 @@ class SeenOffset(NamedTuple):
 
 
 class Runtime:
-    """Metrics that all coordinators have. `partitions`: the name of the metric that counts the served partitions."""
+    """Metrics that all coordinators have. `partitions` is the name of the metric that counts the served partitions."""
 
     def __init__(self, coordinator: str, prefix: str, partitions: str) -> None:
         self.served = Table(
@@ -253,7 +257,7 @@ COORDINATORS: Final = (
 
 
 async def take_coordinators(into: Snapshot, services: Services, ends: Ends) -> None:
-    """Take the state of each coordinator that was used."""
+    """Add the rows of each coordinator that was used."""
     breathe = services.env.budget.breathe
     made, now_ns = services.made, services.env.clock.now_ns()
     groups, states = made.groups, made.share_states
@@ -272,7 +276,7 @@ def take_partitions(
     partitions: CoordinatorPartitions[Any] | None,  # Any: any shard
     now_ns: int,
 ) -> None:
-    """Take the counters that all coordinators share from one; None: it was not used."""
+    """Add the rows that all coordinators have, for one of them; None means that it was not used."""
     failed = 0 if partitions is None else sum(each.is_lost for each in partitions)
     into.take(metrics.served, ("active",), 0 if partitions is None else partitions.count - failed)
     into.take(metrics.served, ("failed",), failed)
@@ -283,7 +287,7 @@ def take_partitions(
 async def _take_groups(
     into: Snapshot, service: GroupService | None, settings: ShareGroupSettingsSource, breathe: Breathe
 ) -> None:
-    """Take groups of every kind, and their counters."""
+    """Add the rows of groups of every kind, and their counters."""
     kinds: Counter[GroupKind] = Counter()
     share: Counter[str] = Counter()
     classic: Counter[str] = Counter()
@@ -309,8 +313,8 @@ async def _take_groups(
 async def _take_consumer_groups(
     into: Snapshot, shard: GroupCoordinatorShard, classic: Counter[str], consumer: Counter[str], breathe: Breathe
 ) -> None:
-    """Take the consumer groups of both protocols. The state of a consumer group is found in its members, so these
-    count.
+    """Add the rows of consumer groups of both protocols. A consumer group's state has to be computed from its
+    members, which count as work.
     """
     for states, groups in ((classic, shard.classic.all()), (consumer, shard.consumer.all())):
         for group in groups:
@@ -320,7 +324,9 @@ async def _take_consumer_groups(
 
 
 async def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordinatorService, ends: Ends) -> None:
-    """Take committed offsets and lags. A partition has a lag if its topic exists and this broker leads it."""
+    """Add the rows of committed offsets and lags. A partition has a lag if its topic exists and this broker leads
+    it.
+    """
     breathe, taken = services.env.budget.breathe, 0
     for partition in coordinator.partitions:
         store = partition.shard.offsets.store
@@ -334,7 +340,7 @@ async def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCo
 
 
 def _offsets_of(store: OffsetStore, group_id: str) -> list[tuple[str, int, int]]:
-    """Return a copy: the store may change at a pause."""
+    """Return a copy of the group's offsets, since the store may change during a pause."""
     return [
         (topic, partition, committed.offset)
         for topic, partitions in store.of(group_id).items()
@@ -343,8 +349,8 @@ def _offsets_of(store: OffsetStore, group_id: str) -> list[tuple[str, int, int]]
 
 
 def _lag(services: Services, ends: Ends, topic: str, partition: int, offset: int) -> int | None:
-    """Count the lag as kafka-consumer-groups.sh does: to the end that readers of uncommitted records see. Never below
-    0, which an offset beyond the end would be.
+    """Return the lag as kafka-consumer-groups.sh computes it: up to the end that read_uncommitted consumers see, and
+    never below 0.
     """
     if offset < 0 or services.leaders.other_leader(topic, partition) is not None:
         return None

@@ -1,6 +1,6 @@
-"""A data folder as it is now: its disk, its logs, transactions, redrives. The metrics of a broker on one.
+"""The metrics of a broker on a data folder: its disk, logs, transactions and redrives at present.
 
-Names as in `families`.
+`families` describes their names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TRANSACTIONS: Final = "kafka_server_transaction_coordinator_metrics"
 _MARKERS: Final = "kafka_coordinator_transaction_transaction_marker_channel_manager"
 
 REDRIVE_ENDS: Final = ("done", "cancelled", "failed")
-"""The ends of a redrive."""
+"""The possible ends of a redrive."""
 LETTER_ENDS: Final = (
     "redriven",
     "filtered",
@@ -45,18 +45,18 @@ LETTER_ENDS: Final = (
     "not_authorized",
     "refused",
 )
-"""The outcomes of a letter in a redrive."""
+"""The possible outcomes of a letter in a redrive."""
 
 
 class SeenLog(NamedTuple):
-    """A partition's log. `cleaned_offset` is None when it was never cleaned."""
+    """A partition's log. `cleaned_offset` is None if it was never cleaned."""
 
     log: PartitionLog
     cleaned_offset: int | None
 
 
 class LogTotals(NamedTuple):
-    """All logs together."""
+    """Totals over all logs."""
 
     cleaner: LogCleaner
     offline: int
@@ -214,11 +214,11 @@ DATA_FOLDER: Final = (
 FAMILIES: Final = families_with(DATA_FOLDER)
 
 LATE_MS: Final = 300_000
-"""A transaction counts as forgotten once it lasts so much longer than `transaction.max.timeout.ms`."""
+"""The time in ms beyond `transaction.max.timeout.ms` after which a transaction counts as forgotten."""
 
 
 async def take(into: Snapshot, services: Services) -> Ends:
-    """Take the state of a broker's data folder, and of the features that need one; return its logs."""
+    """Add the rows of a broker's data folder, and of the features that need one; return its logs."""
     ground, clock = data_folder_of(services), services.env.clock
     into.take(DISK, (), ground.disk)
     logs = await _take_logs(into, ground, services)
@@ -257,7 +257,7 @@ async def _take_logs(into: Snapshot, ground: DataFolderGround, services: Service
 async def _take_transactions(
     into: Snapshot, service: TransactionService | None, wall_ms: int, breathe: Breathe
 ) -> None:
-    """Take transactional ids, and the counters of their transactions. `wall_ms`: the time of day."""
+    """Add the rows of transactional ids, and the counters of their transactions. `wall_ms` is the time of day."""
     states: Counter[TransactionState] = Counter()
     oldest_age_ms = 0
     if service is not None:

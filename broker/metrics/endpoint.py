@@ -1,6 +1,6 @@
 """The HTTP endpoint for scrapers of the metrics: GET /metrics, GET /-/healthy and GET /-/ready.
 
-A scrape pauses for others on the loop; scrapes are made one at a time, and their rate is limited.
+A scrape pauses to let other work on the loop run; scrapes are made one at a time, and their rate is limited.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one to that of the next:
 
 
 class MetricsEndpoint:
-    """Serves the result of `scrape`; `content_type` is its type.
+    """The endpoint that serves the result of `scrape`, of the type `content_type`.
 
-    `why_not_ready` returns why clients are not served; None if they are.
+    `why_not_ready` returns the reason why clients are not served; None if they are.
 
     Owned by the server, on the loop's thread.
     """
@@ -52,7 +52,7 @@ class MetricsEndpoint:
         await self.http.start(bound)
 
     async def close(self) -> None:
-        """Stop listening and cut off the scrapers being served. Harmless the second time."""
+        """Stop listening, and disconnect all scrapers. A second call has no effect."""
         await self.http.close()
         made = list(self._made)
         for task in made:
@@ -78,8 +78,8 @@ class MetricsEndpoint:
         return Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
 
     async def _make(self) -> bytes:
-        """Return the next scrape that begins. All waiting scrapers share it; one that disconnects does not end it for
-        the others.
+        """Return the result of the next scrape. All waiting scrapers share it, and one that disconnects does not end
+        it for the others.
         """
         self._scrapes += 1
         try:
@@ -92,7 +92,7 @@ class MetricsEndpoint:
             self._scrapes -= 1
 
     async def _make_next(self) -> bytes:
-        """Make one scrape, when it may begin."""
+        """Return the result of one scrape, once it may begin."""
         async with self._one_at_a_time:
             loop = asyncio.get_running_loop()
             await asyncio.sleep(max(0.0, self._began_at + SCRAPE_INTERVAL_S - loop.time()))

@@ -1,4 +1,4 @@
-"""The metrics as Prometheus reads them: text, made of a snapshot by prometheus-client."""
+"""The metrics in Prometheus's text format, made from a snapshot by prometheus-client."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from shareq.protocol.api_keys import ApiKey
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 MOST_SAMPLES: Final = 5_000
-"""Samples of one metric: those of the first groups, topics or partitions. A scraper cannot use more than that."""
+"""The most samples of one metric: those of the first groups, topics or partitions. A scraper cannot use more."""
 
 _PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc shows them
 
 
 def metrics_of(services: Services) -> GroundMetrics:
-    """Return the metrics of a broker's ground."""
+    """Return the module of metrics of a broker's ground."""
     module: GroundMetrics = import_module(services.ground.metrics)
     return module
 
@@ -47,7 +47,8 @@ async def scrape(
 ) -> bytes:
     """Return the whole text.
 
-    Runs on the loop's thread, like everything that changes what it reads. `started_ns`: of the clock's `now_ns`.
+    Runs on the loop's thread, like everything that changes the values it reads. `started_ns` is a time of the
+    clock's `now_ns`.
     """
     breathe = services.env.budget.breathe
     snapshot, metrics = Snapshot(), metrics_of(services)
@@ -69,9 +70,9 @@ async def scrape(
 async def text_of(
     snapshot: Snapshot, families: Iterable[Family], breathe: Breathe, *, names: bool = True
 ) -> list[bytes]:
-    """Return these metrics of the snapshot, each after its help and type; without `names` only totals.
+    """Return these metrics of the snapshot, each after its help and type; if `names` is False, only totals.
 
-    A metric has `MOST_SAMPLES` at most; the last metric counts the samples left out.
+    A metric has at most `MOST_SAMPLES`; the last metric counts the samples left out.
     """
     pieces: list[bytes] = []
     for family in families:
@@ -126,7 +127,7 @@ def metric(family: Family, samples: Iterable[tuple[tuple[str, ...], Value]]) -> 
 
 
 class _Only(Collector):
-    """A registry of one metric."""
+    """A registry with one metric."""
 
     def __init__(self, only: Metric) -> None:
         self._only = only

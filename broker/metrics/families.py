@@ -1,12 +1,12 @@
 """Every metric that is exposed, declared once; here those of the process, its listeners and requests.
 
-Names are made of Apache Kafka's by one rule: domain, type and name of the MBean in snake case, `PerSec` and totals as
-counters that end in `_total`, times in seconds, sizes in bytes. What Apache Kafka does not have begins with `shareq_`.
-A page of the site lists them (`scripts/reference.py`). A new metric of an existing counter is a line here. A broker's
-ground has metrics of its own.
+Names are derived from Apache Kafka's by one rule: domain, type and name of the MBean in snake case, `PerSec` and
+totals as counters that end in `_total`, times in seconds, sizes in bytes. Names of metrics that Apache Kafka does
+not have begin with `shareq_`. A page of the site lists them (`scripts/reference.py`). A new metric of an existing
+counter takes one line here. A broker's ground has its own metrics.
 
 A snapshot is plain values, taken on the loop with pauses, so that many rows delay no request. Each row shows one
-moment, but different rows may show different ones. Unused services are not created for it.
+moment, but different rows may show different ones. Services that were not used are not created for a snapshot.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REQUEST: Final = "kafka_network_request_metrics"
 
 
 class Moment(NamedTuple):
-    """The broker when the snapshot was begun."""
+    """The broker at the beginning of the snapshot."""
 
     services: Services
     now_ns: int
@@ -220,7 +220,7 @@ def families_with(ground: Iterable[Table]) -> tuple[Family, ...]:
 
 
 MOST_QUOTA_ROWS: Final = 1_000
-"""Quotas that have samples of their own, those that were set first."""
+"""The most quotas that have their own samples; they are the ones set first."""
 
 
 async def take(
@@ -260,10 +260,10 @@ async def _take_quota_usages(into: Snapshot, quotas: ClientQuotas, breathe: Brea
 
 
 def _entity_name(name: str | None) -> str:
-    """Return the name as it was set, "<default>" for a default, "" where it does not matter."""
+    """Return the name of an entity as it was set: "<default>" for a default, "" if it does not matter."""
     return "" if name is None else name or "<default>"
 
 
 def _rpc_name(name: str) -> str:
-    """SHARE_FETCH -> ShareFetch."""
+    """Return the name of an RPC: ShareFetch for SHARE_FETCH."""
     return name.title().replace("_", "")

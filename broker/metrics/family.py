@@ -1,4 +1,4 @@
-"""Declarations of metrics: each with its type, name, labels, help, and how it is read off its object."""
+"""Declarations of metrics: type, name, labels, help text, and the function that reads the value from an object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNTER, GAUGE, HISTOGRAM, SUMMARY = Kind
 
 
 class Distribution(NamedTuple):
-    """The value of a histogram's or summary's sample. `buckets`: up to each of `BOUNDS` (cumulative)."""
+    """The value of a histogram's or summary's sample. `buckets` has the counts up to each of `BOUNDS` (cumulative)."""
 
     total: float
     number: int
@@ -37,11 +37,11 @@ class Distribution(NamedTuple):
 Value = float | Distribution
 Samples = Iterable[tuple[tuple[str, ...], Value]]  # the values of the labels, and the sample's
 Row = tuple[tuple[str, ...], tuple[Value | None, ...]]
-"""The values of the labels, and those of a table's metrics; None for one without a sample."""
+"""The values of the labels, and the values of a table's metrics; None for a metric without a sample."""
 
 
 class Family(NamedTuple):
-    """One metric. `name` is complete, `labels` are in the order of the samples' values."""
+    """One metric. `name` is complete; `labels` are in the order of the values in a sample."""
 
     kind: Kind
     name: str
@@ -51,11 +51,11 @@ class Family(NamedTuple):
 
 
 class Table:
-    """Metrics of one kind of thing, as of each topic: a row has a sample of each, read when the row is taken.
+    """Metrics of one kind of object, such as topics: a row has one sample of each metric, read when the row is
+    added.
 
-    A metric is its type, name and help, and a function from an object of the table to the value, None for no sample.
-    Any: such a thing. Metrics without labels have one row; where nothing was used yet that could be read, it is of
-    zeros.
+    A metric has a type, a name, a help text, and a function that returns its value for an object, None for no
+    sample. Metrics without labels have one row; it has zeros if the object does not exist yet.
     """
 
     def __init__(self, labels: tuple[str, ...], *metrics: tuple[Kind, str, str, Callable[[Any], Value | None]]) -> None:
@@ -71,7 +71,7 @@ class Table:
         return iter(self._families)
 
     def row(self, names: tuple[str, ...], thing: Any) -> Row:
-        """Read the metrics of a thing that the labels name so."""
+        """Return the row of an object, with these values of the labels."""
         return names, tuple(read(thing) for read in self._readers)
 
     def _samples(self, at: int, taken: Rows) -> Samples:
@@ -82,22 +82,22 @@ class Table:
 
 
 Rows = Mapping[Table, Sequence[Row]]
-"""The rows that a snapshot has taken."""
+"""The rows collected in a snapshot."""
 
 
 def itself(number: float) -> float:
-    """Return the number itself, for metrics whose subject is a number."""
+    """Return the number itself, for tables whose object is a number."""
     return number
 
 
 def zero(kind: Kind) -> Value:
-    """Return the value of a sample where nothing has happened."""
+    """Return the value of a sample when nothing has been counted."""
     if kind is HISTOGRAM:
         return Distribution(0, 0, (0,) * len(BOUNDS))
     return Distribution(0, 0) if kind is SUMMARY else 0
 
 
 def distribution(durations: Durations) -> Distribution:
-    """Return the value of a histogram's sample, as it is now."""
+    """Return the present value of a histogram's sample."""
     buckets = tuple(accumulate(durations.buckets))
     return Distribution(durations.total_ns / NS_PER_S, buckets[-1], buckets)

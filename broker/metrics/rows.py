@@ -1,4 +1,4 @@
-"""The rows of samples shown by one scrape, each row of one moment."""
+"""The rows of samples in one scrape. Each row shows one moment."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from shareq.broker.services import Services
 
 Ends = Mapping[tuple[str, int], "EndedLog"]
-"""The logs by topic and partition, of those that were used."""
+"""The logs that were used, by topic and partition."""
 
 K = TypeVar("K", bound=Hashable)
 
 
 class Snapshot:
-    """Everything exposed: the collected rows, by table."""
+    """All collected rows, by table."""
 
     def __init__(self) -> None:
         self.rows: dict[Table, list[Row]] = {}
 
     def take(self, table: Table, names: tuple[str, ...], thing: Any) -> None:
-        """Add the row of a thing that the labels name so. Any: the object from which the table's metrics are read."""
+        """Add the row of an object, with these values of the labels."""
         self.rows.setdefault(table, []).append(table.row(names, thing))
 
     def count(self, table: Table, counts: Counter[K], names: Iterable[tuple[str, K]]) -> None:
-        """Add a row for each name, with the number of events counted under it."""
+        """Add a row for each name, with the number of events counted for it."""
         for name, each in names:
             self.take(table, (name,), counts[each])
 
@@ -41,7 +41,7 @@ class GroundMetrics(Protocol):
 
     @property
     def FAMILIES(self) -> tuple[Family, ...]:
-        """Every metric of such a broker, including those that all brokers have (`families_with`)."""
+        """Every metric of a broker on this ground, including those that all brokers have (`families_with`)."""
 
     async def take(self, into: Snapshot, services: Services) -> Ends:
-        """Take the current state of the ground; return the logs whose lags are counted."""
+        """Add the rows of the ground; return the logs whose lags are computed."""

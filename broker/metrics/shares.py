@@ -1,4 +1,6 @@
-"""The metrics of share groups as they are now: share partitions, dead letters, sessions. Names as in `families`."""
+"""The metrics of share groups: share partitions, dead letters and sessions at present. `families` describes their
+names.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ _SESSIONS: Final = "kafka_server_share_session_cache"
 _TOPIC: Final = "kafka_server_broker_topic_metrics"
 
 ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
-"""The types of acknowledgements that are counted: a gap is no record."""
+"""The counted types of acknowledgements. GAP is not one, because it acknowledges no record."""
 
 
 class SeenPartition(NamedTuple):
@@ -56,7 +58,7 @@ class SeenPartition(NamedTuple):
 
 
 class SeenLetters(NamedTuple):
-    """The dead letters of one group; `waiting` are dead records that have none yet."""
+    """The dead letters of one group. `waiting` is the number of dead records whose letters are not written yet."""
 
     counters: GroupDeadLetters
     waiting: int
@@ -300,7 +302,7 @@ SHARES: Final = (
 
 
 async def take_shares(into: Snapshot, services: Services, ends: Ends) -> None:
-    """Take the state of share groups that were used."""
+    """Add the rows of share groups that were used."""
     made = services.made
     if made.share is not None:
         into.take(SHARE_SESSIONS, (), made.share.sessions)
@@ -341,7 +343,9 @@ async def _take_share_partitions(
     leaders: SharePartitionManager | None,
     ends: Ends,
 ) -> None:
-    """Take the share partitions with a state, and those that are or were led: their state may be stored elsewhere."""
+    """Add the rows of share partitions that have a state here, and of those that are or were led here, whose state
+    may be elsewhere.
+    """
     breathe = services.env.budget.breathe
     shards: dict[SharePartitionKey, ShareCoordinatorShard | None] = {}
     totals = SharePartitionCounters()
@@ -379,7 +383,9 @@ async def _take_share_partitions(
 
 
 def _take_first_record(into: Snapshot, names: tuple[str, ...], core: SharePartition, now_ms: int) -> None:
-    """Take the record that the window cannot pass. Its member is no label: the number of members has no bound."""
+    """Add the row of the record at the start offset. Its member is no label, because the number of members has no
+    limit.
+    """
     first = core.first_record()
     if first is not None:
         since_ms = core.oldest_since_ms() if first.since_ms is None else first.since_ms
@@ -390,7 +396,7 @@ _NOTHING: Final = SharePartitionCounters()
 
 
 def _stored(key: SharePartitionKey, shard: ShareCoordinatorShard) -> tuple[int, int]:
-    """Return the stored start offset, and how many records behind it are finished; UNSET without a state."""
+    """Return the stored start offset, and the number of finished records from there on; UNSET without a state."""
     state = shard.state_of(key)
     return (UNSET, UNSET) if state is None else (state.start_offset, state.delivery_complete_count)
 

@@ -1,7 +1,6 @@
 """Metrics without the names of topics, groups, users and clients: one sample for each.
 
-Counters are added up, and so are gauges, except offsets and limits, which are omitted, and ages, of which the greatest
-is taken.
+Counters and gauges are added up, except that offsets and limits are left out, and of ages the greatest is used.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ NAMES: Final = frozenset(("topic", "group", "user", "client_id"))
 
 
 def has_names(family: Family) -> bool:
-    """Return whether its labels name topics, groups, users or clients."""
+    """Return True if the metric's labels name topics, groups, users or clients."""
     return not NAMES.isdisjoint(family.labels)
 
 
 async def total_of(family: Family, rows: Rows, breathe: Breathe) -> Value | None:
-    """Return the sum of all samples, of ages the greatest; None where it would mean nothing."""
+    """Return the sum of all samples, or the greatest age; None for a metric that has no meaningful total."""
     if family.kind is GAUGE and family.name.endswith(("_offset", "_limit")):
         return None
     add = max if family.kind is GAUGE and family.name.endswith("_age_seconds") else _sum

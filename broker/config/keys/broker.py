@@ -1,9 +1,10 @@
-"""The broker's properties: Apache Kafka 4.3.1's names, defaults and bounds, for everything this broker acts on.
+"""The broker's properties: Apache Kafka 4.3.1's names, defaults and bounds, for all properties that have an effect
+here.
 
 Where a default differs from Kafka's, a comment says so: one broker cannot hold three replicas, and it listens on the
-loopback interface only unless configured otherwise. A property is declared once, here or in the module that uses it:
-its type, bounds, default, documentation, and the attribute of `BrokerConfig`. Properties that groups may override, and
-whose defaults are set here, are declared with the groups' settings (`shareq.coordinator.ports`).
+loopback interface only unless configured otherwise. A property is declared once, here or in the module that uses it,
+with its type, bounds, default, documentation, and attribute of `BrokerConfig`. Properties that groups may override,
+and whose defaults are set here, are declared with the groups' settings (`shareq.coordinator.ports`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _GIB: Final = 1024**3
 
 
 class ServerProperties:
-    """The process: its number, listeners, access, data folder, connections, quotas."""
+    """Properties of the process: its id, listeners, access, data folder, connections, quotas."""
 
     node_id = integer(
         "node.id",
@@ -184,7 +185,7 @@ class ServerProperties:
 
 
 class OffsetsProperties:
-    """Committed offsets and their topic."""
+    """Properties of committed offsets and their topic."""
 
     offsets_topic_num_partitions = integer(
         "offsets.topic.num.partitions", 50, "Partitions of `__consumer_offsets`.", at_least=1
@@ -214,7 +215,7 @@ class OffsetsProperties:
 
 
 class GroupProperties:
-    """Classic and consumer groups."""
+    """Properties of classic and consumer groups."""
 
     group_coordinator_rebalance_protocols = words(
         "group.coordinator.rebalance.protocols",
@@ -263,7 +264,7 @@ class GroupProperties:
 
 
 class TransactionProperties:
-    """Transactions, their topic, and producers."""
+    """Properties of transactions, their topic, and producers."""
 
     transaction_state_log_num_partitions = integer(
         "transaction.state.log.num.partitions", 50, "Partitions of `__transaction_state`.", at_least=1
@@ -318,7 +319,7 @@ class TransactionProperties:
 
 
 class DiskProperties:
-    """Limits of free disk space. Apache Kafka has none of these: a full disk ends it."""
+    """Limits of free disk space. Apache Kafka has none of these, and stops when a disk is full."""
 
     shareq_disk_warn_bytes = long(
         "shareq.disk.warn.bytes",
@@ -356,8 +357,8 @@ class MetricsProperties:
 class OwnerProperties:
     """Limits for one user.
 
-    Apache Kafka limits this only on request (members), or not at all; the defaults are far above the needs of honest
-    clients.
+    In Apache Kafka such limits are off by default (for members), or do not exist. The defaults are far above the
+    needs of honest clients.
     """
 
     shareq_audit_max_lines_per_minute = integer(
@@ -416,7 +417,7 @@ class BrokerProperties(
     OwnerProperties,
     NodeProperties,
 ):
-    """Every property of the broker but those that are defaults of groups."""
+    """Every property of the broker except the defaults of groups."""
 
 
 _OF_GROUPS: Final = tuple(tuple(broker_keys(key)) for key in group_properties() if key.broker is not None)
@@ -424,4 +425,4 @@ _OF_GROUPS: Final = tuple(tuple(broker_keys(key)) for key in group_properties() 
 BROKER_KEYS: Final = ConfigDef((*declared(BrokerProperties), *(key for triple in _OF_GROUPS for key in triple)))
 
 BOUNDED: Final = tuple((own.name, least.name, greatest.name) for own, least, greatest in _OF_GROUPS)
-"""Defaults of groups, each with the names of the least and the greatest value that a group may set."""
+"""Defaults of groups, each with the names of the smallest and the largest value that a group may set."""

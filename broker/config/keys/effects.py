@@ -1,7 +1,7 @@
-"""Properties without an effect, or with only a part of it, on this kind of broker.
+"""Properties that have no effect, or only a part of it, on this kind of broker.
 
-On a single broker these are the ones about several brokers, on a node the ones about its own data. A file may have been
-made for the other kind, so each is worth a warning, but no reason to refuse the start.
+On a single broker these are the properties about several brokers; on a node, those about a broker's own data. A
+property file may be for another kind of broker, so each of them causes a warning, but does not prevent the start.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _MIN_ISRS: Final = (
 def on_one_broker(originals: Mapping[str, str]) -> list[str]:
     """Return a warning for each property about several brokers.
 
-    Topics that need more replicas are refused; one replica in sync is enough, as in Apache Kafka, which takes the
-    smaller of `min.insync.replicas` and the number of replicas.
+    Topics that need more replicas are refused; one replica in sync is enough, as in Apache Kafka, which uses the
+    smaller one of `min.insync.replicas` and the number of replicas.
     """
     warnings: list[str] = []
     for names, outcome in (

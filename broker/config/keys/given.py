@@ -1,4 +1,6 @@
-"""One listener's properties: its own (`listener.name.NAME.`) override the broker's; all are typed by the keys."""
+"""One listener's properties. Those with the prefix `listener.name.NAME.` override the broker's. The keys determine
+the types.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from shareq.protocol.config_def import ConfigError, ConfigValue
 class Given:
     """The values for one listener, each with the name of the property that sets it.
 
-    `prefix` is the listener's, `own` are its properties without it. Properties that begin with `mechanism`
-    (`oauthbearer.`) win over those without.
+    `prefix` is the listener's, and `own` are its properties, named without the prefix. Properties that begin with
+    `mechanism` (`oauthbearer.`) override those that do not.
     """
 
     def __init__(
@@ -25,14 +27,14 @@ class Given:
         self._mechanism = mechanism
 
     def name(self, key: str) -> str:
-        """Return the whole name of the property that gives the value of `key`."""
+        """Return the full name of the property that sets the value of `key`."""
         own = self._own_name(key)
         return key if own is None else self._prefix + own
 
     def value(self, key: str) -> ConfigValue:
         """Return the value in the type of the property.
 
-        ConfigError names the listener's property if the value is its own.
+        Raise ConfigError for an invalid value; it names the property that sets it.
         """
         own = self._own_name(key)
         if own is None:
@@ -49,12 +51,12 @@ class Given:
         return value
 
     def setting(self, key: str) -> Setting | None:
-        """Return the setting, or None if the value is missing or only white space."""
+        """Return the setting; None if the value is missing or blank."""
         value = self.value(key)
         return Setting(self.name(key), value) if isinstance(value, str) and value else None
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the entries of a list that are not empty; none if it is not given."""
+        """Return the entries of a list, without empty ones; an empty tuple if it is not set."""
         value = self.value(key)
         return tuple(filter(None, value)) if isinstance(value, tuple) else ()
 

@@ -1,7 +1,8 @@
-"""Apache Kafka 4.3.1's other broker properties: valid in a `server.properties`, without effect here.
+"""Apache Kafka 4.3.1's other broker properties, which are valid in a `server.properties` but have no effect here.
 
 Most are about replication, controllers, threads or remote storage, which one process with one replica does not have.
-Loaded only when a property file holds a name that is not in `BROKER_KEYS`, and for the properties of a test.
+This module is imported only when a property file has a name that is not in `BROKER_KEYS`, and for the properties of
+a test.
 """
 
 from __future__ import annotations
@@ -100,17 +101,19 @@ def is_property(name: str) -> bool:
 
 
 def nearest(unknown: str) -> str | None:
-    """Return the property that an unknown name most likely means; it may be one without effect."""
+    """Return the property that an unknown name most likely stands for; it may have no effect here. None if no name
+    is similar.
+    """
     found = get_close_matches(unknown.lower(), [*BROKER_KEYS.names(), *KNOWN], n=1, cutoff=_ALIKE)
     return found[0] if found else None
 
 
 def did_you_mean(unknown: str) -> str:
-    """Return the end of a sentence about an unknown name: the name that it resembles, if any."""
+    """Return the end of a message about an unknown name: the similar name, "" if there is none."""
     meant = nearest(unknown)
     return f"; did you mean {meant}?" if meant else ""
 
 
 def note_for(name: str) -> str | None:
-    """Return the note on a known name that has no effect, as the rest of a sentence; None if there is none."""
+    """Return the note on a known name without effect, as the end of a sentence; None if there is none."""
     return _NOTES.get(name)

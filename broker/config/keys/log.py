@@ -1,4 +1,4 @@
-"""Properties of the broker that topics without their own follow (Apache Kafka 4.3.1), and of its log cleaner."""
+"""The broker's properties that are defaults of topics (Apache Kafka 4.3.1), and those of its log cleaner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REMOTE: Final = "There is no remote storage: accepted, without effect."
 
 
 class TopicProperties:
-    """Defaults of topics: the way they are created, and the values of a topic without properties of its own."""
+    """Defaults of topics: for their creation, and for properties that they do not set themselves."""
 
     num_partitions = integer(
         "num.partitions", 1, "Partitions of a topic created without a number of its own.", at_least=1
@@ -63,7 +63,7 @@ class TopicProperties:
 
 
 class LogProperties:
-    """Logs: segments, retention, syncing, compaction."""
+    """Properties of logs: segments, retention, syncing, compaction."""
 
     log_segment_bytes = integer(
         "log.segment.bytes", 1_073_741_824, "Size at which a segment rolls.", at_least=1_048_576, mode=_DYNAMIC

@@ -1,4 +1,4 @@
-"""Properties of a node of `shareq serve --cluster`, our own: a broker without data, whose cluster keeps it."""
+"""Properties of a node of `shareq serve --cluster`, our own. A node is a broker whose data is in a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from shareq.protocol.config_def import NamesOrBeginnings, OneOf, UpdateMode, int
 from shareq.protocol.names import DLQ_TOPICS
 
 FIRST_NODE_ID: Final = 1_000_000
-"""The first number of nodes, far above those of the cluster's brokers."""
+"""The lowest id of a node, far above the ids of the cluster's brokers."""
 _MIB: Final = 1 << 20
 
 
 class NodeProperties:
-    """A node's memory for records of its cluster, the membership of nodes, the division of state among them, and the
-    topics of the cluster that take dead letters.
+    """Properties of nodes: memory for records of the cluster, membership, the division of states among nodes, and
+    topics for dead letters.
     """
 
     shareq_cluster_read_ahead_bytes = long(

@@ -1,5 +1,5 @@
-"""Properties of listeners with OAUTHBEARER, by Apache Kafka's names (KIP-768). Each may stand behind
-`listener.name.NAME.` and `listener.name.NAME.oauthbearer.`, too.
+"""Properties of listeners with OAUTHBEARER, by Apache Kafka's names (KIP-768). Each may have the prefix
+`listener.name.NAME.` or `listener.name.NAME.oauthbearer.`.
 """
 
 from __future__ import annotations

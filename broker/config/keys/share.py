@@ -1,7 +1,7 @@
 """Share-group and share-coordinator properties of the broker (KIP-932), as Apache Kafka 4.3.1 names and bounds them.
 
-The names in the KIP's own table, where they differ, are aliases. `group.share.enable` and `group.share.max.groups` are
-the KIP's alone. The defaults of properties that share groups can override are declared with those properties
+Names that differ in the KIP's table are aliases. `group.share.enable` and `group.share.max.groups` are only in the
+KIP. The defaults of properties that share groups can override are declared with those properties
 (`shareq.coordinator.ports`).
 """
 
@@ -19,7 +19,7 @@ NO_DEAD_LETTERS: Final = "org.apache.kafka.server.share.dlq.NoOpShareGroupDLQMan
 
 
 class ShareGroupProperties:
-    """Share groups as a whole."""
+    """Properties of share groups in general."""
 
     group_share_enable = boolean(
         "group.share.enable",
@@ -79,7 +79,7 @@ class ShareGroupProperties:
 
 
 class ShareCoordinatorProperties:
-    """The share coordinator and its topic."""
+    """Properties of the share coordinator and its topic."""
 
     share_coordinator_state_topic_num_partitions = integer(
         "share.coordinator.state.topic.num.partitions",

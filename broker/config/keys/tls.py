@@ -1,4 +1,4 @@
-"""Properties of listeners with TLS, by Apache Kafka's names. Each may stand behind `listener.name.NAME.`, too."""
+"""Properties of listeners with TLS, by Apache Kafka's names. Each may have the prefix `listener.name.NAME.`."""
 
 from __future__ import annotations
 

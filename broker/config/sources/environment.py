@@ -1,4 +1,4 @@
-"""Properties out of the environment: SHAREQ_LOG_RETENTION_MS is `log.retention.ms`.
+"""Properties from the environment: SHAREQ_LOG_RETENTION_MS is `log.retention.ms`.
 
     _     stands for .
     __    stands for _
@@ -28,16 +28,18 @@ NOT_PROPERTIES: Final = frozenset(
         "SHAREQ_SCHEMA_REGISTRY_URL",
     )
 )
-"""The variables that have a meaning of their own."""
+"""Variables that have another meaning and name no property."""
 OF_CLIENTS: Final = "SHAREQ_CLIENT_"
-"""The prefix of variables that may be for the commands about a cluster: no warning is due for them."""
+"""The prefix of variables that may be for commands about a cluster, and cause no warning."""
 
 _UNDERSCORES: Final = re.compile("_{1,3}")
 _STANDS_FOR: Final = (".", "_", "-")
 
 
 def environment_properties(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that variables set, by property name. An empty variable sets an empty text."""
+    """Return the properties that variables set, by property name. An empty variable sets the property to an empty
+    text.
+    """
     return {
         property_name(variable): text
         for variable, text in environment.items()

@@ -13,7 +13,7 @@ _SECRET_OPTIONS: Final = ("user_", "password", "secret")
 
 
 def has_secret(name: str, text: str) -> bool:
-    """Return True if the text contains a secret. A mere reference to one, `${file:...}`, does not count."""
+    """Return True if the text contains a secret. A reference to one, such as `${file:...}`, does not count."""
     text = text.strip()
     if name.lower().endswith(_JAAS):
         return _jaas_has_secret(text)
@@ -24,7 +24,7 @@ def has_secret(name: str, text: str) -> bool:
 
 
 def _jaas_has_secret(text: str) -> bool:
-    """Return True if a JAAS text has a secret, or cannot be parsed. Entries of SCRAM and OAuth mostly have none."""
+    """Return True if a JAAS text has a secret, or cannot be parsed. Entries of SCRAM and OAuth usually have none."""
     if not text or is_reference(text):
         return False
     from shareq.protocol.jaas import parse_jaas  # only those who use it pay for it

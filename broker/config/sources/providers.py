@@ -1,12 +1,13 @@
-"""Values that a property only points to (KIP-297): `${PROVIDER:KEY}` and `${PROVIDER:PATH:KEY}`.
+"""Values to which a property only refers (KIP-297): `${PROVIDER:KEY}` and `${PROVIDER:PATH:KEY}`.
 
     config.providers=file,env,directory
     config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider
     config.providers.file.param.allowed.paths=/run/secrets
     listener.name.clients.plain.sasl.jaas.config=${file:/run/secrets/users.properties:jaas}
 
-Providers are Apache Kafka's three, by the names of their classes. A reference to nothing is an error here; Apache Kafka
-leaves the text of the reference, which then becomes the password. No error of this module has a value in it.
+The providers are Apache Kafka's three, with the names of its classes. A reference to a missing value is an error
+here; Apache Kafka keeps the text of the reference, which then becomes the password. No error message of this module
+contains a value.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ _PACKAGE: Final = "org.apache.kafka.common.config.provider."
 _REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 
 Provider = Callable[[str, str], str]
-"""The value of a path, "" for none, and a key. LookupError, with the end of a sentence, when there is none."""
+"""A function that returns the value of a path ("" for none) and a key. It raises LookupError, with the end of a
+sentence, if there is none.
+"""
 
 
 def resolve(
     sources: Sequence[Mapping[str, str]], environment: Mapping[str, str]
 ) -> tuple[list[dict[str, str]], frozenset[str]]:
-    """Return the sources of properties with every reference replaced, and the names of those that had one.
+    """Return the sources of properties with every reference replaced, and the names of properties with a reference.
 
-    Providers declared in a later source replace those of an earlier one. Raise ConfigError for an unknown provider, and
-    for a reference to nothing. A name whose last text has no reference is not among the names.
+    Providers declared in a later source replace those of an earlier one. Raise ConfigError for an unknown provider,
+    and for a reference to a missing value. Only the text of a property's last source counts for the names.
     """
     settings = {name: text for source in sources for name, text in source.items() if name.startswith(PROVIDERS_KEY)}
     providers = _providers(settings, environment)
@@ -94,7 +97,7 @@ def _providers(settings: Mapping[str, str], environment: Mapping[str, str]) -> d
 
 
 def _allowed_paths(settings: Mapping[str, str], parameters: str) -> tuple[str, ...] | None:
-    """Return the folders and files below which a provider may read; None for everywhere."""
+    """Return the folders and files that a provider may read, with all below them; None for no restriction."""
     key = f"{parameters}allowed.paths"
     text = settings.get(key, "").strip()
     if not text:

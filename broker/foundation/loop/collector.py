@@ -1,7 +1,7 @@
-"""Python's collector, held off while something long goes on in short pieces.
+"""Python's garbage collector, held off while long work runs in short pieces.
 
-A hundred thousand small objects contain nothing that only a collector could free, but the collector would visit all of
-them again and again, and sometimes all objects of the broker: 0.3 µs each, longer than a step of the work.
+In a hundred thousand small objects there is nothing that only a collector could free. But it would visit all of them
+again and again, and sometimes all objects of the broker: at 0.3 µs each, that takes longer than a step of the work.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ import gc
 from typing import Final
 
 FEW_YOUNG: Final = 10_000
-"""Objects that the collector has not seen, and that it looks at in a millisecond."""
+"""The number of new objects that the collector visits in a millisecond."""
 
 MOST_YOUNG: Final = 100_000
-"""The growth in objects after which it looks at the young ones, 10 ms of them."""
+"""The number of new objects at which the collector visits them, which takes 10 ms."""
 
 YOUNG_LOOKS: Final = 1
-"""Looks at the young behind which it looks at those that survived them, too, and no more until a full one."""
+"""The number of collections of new objects after which the survivors are collected, too; older ones only by a full
+collection.
+"""
 
 
 class Collector:
-    """The garbage collector of this process (`COLLECTOR`), which rests while any part of the broker holds it off."""
+    """The garbage collector of this process (`COLLECTOR`), which rests while any holder holds it off."""
 
     __slots__ = ("_holders", "_was_at_work")
 
@@ -29,44 +31,46 @@ class Collector:
         self._was_at_work = False  # before the first of them
 
     def begin(self) -> None:
-        """Begin to collect among new objects when `MOST_YOUNG` of them exist, not 700 as by default.
+        """Begin to collect new objects when there are `MOST_YOUNG` of them, instead of 700 as by default.
 
-        Nearly all is freed by its last reference. A request that waits is some dozens of objects: with 5,000 members
-        that wait, the collector took half of the time, 300 ms every other second, to find nothing.
+        Nearly all objects are freed by their last reference. A request that waits has some dozens of objects: with
+        5,000 waiting members, the collector took 300 ms every other second, and found nothing.
         """
         gc.freeze()
         gc.set_threshold(MOST_YOUNG, YOUNG_LOOKS)
         gc.enable()
 
     def hold_off(self, holder: object) -> None:
-        """Stop the collector until this holder, and every other one, lets it go. Harmless the second time."""
+        """Stop the collector until every holder, including this one, has let it go. A second call has no effect."""
         if not self._holders:
             self._was_at_work = gc.isenabled()
             gc.disable()
         self._holders.add(holder)
 
     def let_go(self, holder: object) -> None:
-        """Be at work again, unless others hold it off or it was not at work before. Harmless the second time."""
+        """Start the collector again, unless others hold it off or it did not run before. A second call has no
+        effect.
+        """
         if holder in self._holders:
             self._holders.remove(holder)
             if not self._holders and self._was_at_work:
                 gc.enable()
 
     def let_go_by_all(self) -> None:
-        """Release all holders: their broker is gone."""
+        """Remove all holders, because their broker is gone."""
         for holder in list(self._holders):
             self.let_go(holder)
 
     def keep(self) -> None:
-        """Exclude all present objects from collection, if they are many: a large state was made, which stays.
+        """Exclude all present objects from collection if they are many, because a large state was made, which stays.
 
-        What is freed by its last reference still is.
+        Those objects are still freed by their last reference.
         """
         if not self.has_little_to_look_at():
             gc.freeze()
 
     def has_little_to_look_at(self) -> bool:
-        """Return True if few objects were made, and still exist, since the collector rests."""
+        """Return True if only few of the objects made while the collector rested still exist."""
         return gc.get_count()[0] <= FEW_YOUNG
 
 

@@ -1,6 +1,6 @@
-"""One commit of metadata in a turn of the event loop, however many are asked for: each waits for the disk, on the loop.
+"""The limit of one commit of metadata in a turn of the event loop, since each waits for the disk on the loop.
 
-So a turn waits for one commit's sync at most, and neighbours have their turns in between.
+So a turn waits for at most one commit's sync, and other work runs in between.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ T = TypeVar("T")
 
 
 class CommitGate:
-    """Closed from a commit until the loop's next turn. There is one for a broker's metadata, on the loop's thread.
+    """A gate that is closed from a commit until the loop's next turn. A broker has one for its metadata, on the
+    loop's thread.
 
-    Work that commits passes it right before it reads the data that it is about to change: nothing else runs between the
-    two.
+    Work that commits passes the gate right before it reads the data that it will change; nothing else runs in
+    between.
     """
 
     __slots__ = ("_call_soon", "_closed", "_queue", "_waiting")
@@ -32,7 +33,7 @@ class CommitGate:
 
     @property
     def is_free(self) -> bool:
-        """Return whether work passes now: the gate is open, and nothing waits in front of it."""
+        """True if work may pass now: the gate is open, and no other work waits."""
         return not (self._closed or self._waiting or self._queue)
 
     def committed(self) -> None:
@@ -42,7 +43,9 @@ class CommitGate:
             self._call_soon(self._open)
 
     async def passing(self) -> None:
-        """Pause while the gate is closed, and behind work that waits already, so that newcomers never starve it."""
+        """Pause while the gate is closed, and behind work that waits already, so that it is never starved by
+        newcomers.
+        """
         if self.is_free:
             return
         self._waiting += 1
@@ -56,9 +59,9 @@ class CommitGate:
                 self._call_soon(self._let_through)
 
     def passed(self) -> Pending[None]:
-        """Return a pending that is complete as soon as work may pass; the work runs in the call that completes it.
+        """Return a pending that completes as soon as work may pass; the work runs in the call that completes it.
 
-        It is for work that is not in turns, which would hold up others if it waited in line.
+        It is for work outside of `Turns`, where waiting would delay other work.
         """
         if self.is_free:
             return completed(None)
@@ -69,7 +72,7 @@ class CommitGate:
         return passed
 
     def pass_then(self, work: Callable[[], Pending[T]]) -> Pending[T]:
-        """Begin `work` now if it may pass, else when it may; for work that is not in turns. Returns what it answers."""
+        """Begin `work` when it may pass, now or later, and return its result. This is for work outside of `Turns`."""
         return work() if self.is_free else self.passed().chain(lambda _passed: work())
 
     def _open(self) -> None:
@@ -77,7 +80,7 @@ class CommitGate:
         self._let_through()
 
     def _let_through(self) -> None:
-        """Begin what waits, up to the first that commits."""
+        """Begin the waiting work, up to the first that commits."""
         try:
             while self._queue and not self._closed:
                 self._queue.popleft().complete(None)

@@ -1,10 +1,11 @@
 """Native coroutines, driven by hand: no task, no future, no event loop.
 
 A coroutine awaits a `Pending`, which suspends it until the value has arrived, or a breath (`turn_budget.py`), which
-suspends it until a later turn of the loop if this one is spent. It runs as far as it can in the call that begins it:
-a short one to its end.
+suspends it until a later turn of the loop if this one is spent. In the call that begins it, it runs up to its first
+suspension, or to its end.
 
-    drive ------> returned a value: that is the answer | +- suspended on a Pending: continues in the call that completes
+    drive ------> returned a value: that is the answer | +- suspended on a Pending: continues in the call that
+    completes
     it +- suspended on a pause: continues as work of `Turns`, one step in each turn
 """
 
@@ -27,10 +28,10 @@ T = TypeVar("T")
 
 Suspension = Pending[Any] | None  # Any: the coroutine alone looks at the value; None is a pause
 Waiting = Coroutine[Suspension, None, T]
-"""A coroutine that waits for nothing else."""
+"""A coroutine suspended by a `Pending` or a pause, and by nothing else."""
 
 _ENDED: Final[Pending[None]] = Pending()
-"""Nothing that a coroutine waits for: it has ended, or was cancelled."""
+"""The suspension of a coroutine that has ended, or was cancelled."""
 
 
 def drive(
@@ -39,10 +40,10 @@ def drive(
     in_turns: Callable[[Turn], None],
     failed: Callable[[Exception], None],
 ) -> T | Driven[T]:
-    """Run a coroutine to its end or to its first suspension, and raise what it raises until there.
+    """Run a coroutine to its end or to its first suspension. Exceptions raised until then are passed on.
 
-    `in_turns` has later steps done in turns of the loop, as `Turns.run`, and reports what they raise. `failed` is
-    called with an exception raised after a `Pending`.
+    `in_turns` runs later steps in turns of the loop, as `Turns.run` does, and reports exceptions from them. `failed`
+    is called with an exception raised after a `Pending`.
     """
     budget.begin()
     try:
@@ -60,7 +61,7 @@ def begin(
     in_turns: Callable[[Turn], None],
     failed: Callable[[Exception], None],
 ) -> Pending[T]:
-    """Drive a coroutine for a caller that takes a `Pending` in any case; see `drive`."""
+    """Drive a coroutine for a caller that always needs a `Pending`; see `drive`."""
     answer = drive(coroutine, budget, in_turns, failed)
     if isinstance(answer, Driven):
         return answer.result
@@ -68,7 +69,7 @@ def begin(
 
 
 def in_ticks(call_soon: Callable[[Callable[[], None]], None]) -> Callable[[Turn, Callable[[Exception], None]], None]:
-    """Return a `Turns.run` that takes one turn in each tick of the loop."""
+    """Return a function like `Turns.run` that takes one turn in each tick of the loop."""
 
     def take(turn: Turn, failed: Callable[[Exception], None]) -> None:
         try:
@@ -86,15 +87,16 @@ def in_ticks(call_soon: Callable[[Callable[[], None]], None]) -> Callable[[Turn,
 
 
 class Begin(Protocol):
-    """`begin` with all arguments but the coroutine: for parts of the broker with work of their own."""
+    """The function `begin` with all arguments but the coroutine, for parts of the broker with work of their own."""
 
     def __call__(self, coroutine: Waiting[T], /) -> Pending[T]: ...
 
 
 def beginner(budget: TurnBudget, run_in_turns: Callable[[Turn, Callable[[Exception], None]], None]) -> Begin:
-    """Return a function that begins coroutines that no client's request drives. What they raise later is logged.
+    """Return a function that begins coroutines that no client's request drives. Exceptions raised in later turns are
+    logged.
 
-    `run_in_turns`: as `Turns.run`.
+    `run_in_turns` is like `Turns.run`.
     """
 
     def failed(error: Exception) -> None:
@@ -139,7 +141,7 @@ class Driven(Generic[T]):
             self._coroutine.close()
 
     def suspend(self, waits_for: Suspension) -> None:
-        """Continue the coroutine when what it waits for is complete."""
+        """Continue the coroutine when the `Pending` or pause for which it waits is over."""
         if isinstance(waits_for, Pending):
             waits_for.on_complete(self._go_on)
         else:
@@ -166,7 +168,7 @@ class Driven(Generic[T]):
         return False
 
     def _step(self) -> Suspension:
-        """Run to the next suspension, or to the end (`_ENDED`). Raises what the coroutine raises."""
+        """Run to the next suspension, or to the end (`_ENDED`). Raise what the coroutine raises."""
         if self._cancelled:
             return _ENDED
         self._running = True
@@ -193,7 +195,7 @@ class Driven(Generic[T]):
 
 
 def result_of(coroutine: Waiting[T]) -> T:
-    """Return the result of a coroutine that is never suspended, since it breathes `unpaused`."""
+    """Return the result of a coroutine that is never suspended, because it breathes with `unpaused`."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -202,21 +204,23 @@ def result_of(coroutine: Waiting[T]) -> T:
 
 
 def sleep(clock: Clock, ms: int) -> Pending[None]:
-    """Return a pending that is completed after so many milliseconds."""
+    """Return a pending that completes after so many milliseconds."""
     slept: Pending[None] = Pending()
     clock.call_at(clock.now_ms() + ms, lambda: slept.complete(None))
     return slept
 
 
 def next_tick(clock: Clock) -> Pending[None]:
-    """Return a pending that is completed in the next tick, after the callbacks already due in it."""
+    """Return a pending that completes in the next tick, after the callbacks already due in it."""
     ticked: Pending[None] = Pending()
     clock.call_soon(lambda: ticked.complete(None))
     return ticked
 
 
 async def gathered(answers: list[Pending[T]], breathe: Callable[[], Breath]) -> list[T]:
-    """Return all answers, in order, once the last of them has arrived. Empties the list, some entries in a turn."""
+    """Return all answers, in order, once the last of them has arrived. The list is emptied, some entries in each
+    turn.
+    """
     values: list[T] = []
     answers.reverse()
     while answers:
@@ -227,7 +231,7 @@ async def gathered(answers: list[Pending[T]], breathe: Callable[[], Breath]) -> 
 
 @generator_based
 def in_steps(steps: Generator[None, None, T]) -> Generator[None, None, T]:
-    """Await what a generator returns that pauses at each `yield`."""
+    """Return the result of a generator, with a pause at each of its `yield`s."""
     while True:
         try:
             next(steps)

@@ -1,21 +1,23 @@
-"""The rule by which long work lets requests go first: it waits while they come, and not for ever."""
+"""The rule by which long work lets requests go first: it waits while requests arrive, but only for a limited time."""
 
 from __future__ import annotations
 
 from typing import Final
 
 GIVES_WAY: Final = 3
-"""Ticks behind a request that came: in the next one what it appends is written, in another it is answered."""
+"""The number of ticks that long work waits after a request arrived: its appends are written in the next tick, and it
+is answered in one after that.
+"""
 
 MOST_GIVES_WAY: Final = 8
-"""Ticks in a row, however many requests come."""
+"""The most ticks in a row that long work waits, however many requests arrive."""
 
 
 class GivingWay:
-    """Long work's wait until no request has come for `GIVES_WAY` ticks, so that each of them meets the rest of one
-    piece of work and not one in each tick it takes; and for `MOST_GIVES_WAY` ticks at most.
+    """The wait of long work until no request has arrived for `GIVES_WAY` ticks, or for `MOST_GIVES_WAY` ticks.
 
-    `came` is how many requests have come since the start.
+    So each request is delayed by the rest of one piece of work, and not by a piece in each tick it takes. `came` is
+    the number of requests that have arrived since the start.
     """
 
     __slots__ = ("_gave_way", "_quiet", "_seen")
@@ -26,11 +28,11 @@ class GivingWay:
         self._gave_way = 0  # ticks since the last work
 
     def is_due(self, came: int) -> bool:
-        """Return whether a request has come that long work should let go first."""
+        """Return True if a request has arrived that long work should let go first."""
         return came != self._seen or self._quiet < GIVES_WAY
 
     def waits(self, came: int) -> bool:
-        """Return whether work that is to be done waits for the next tick. To be called once in a tick."""
+        """Return True if the work waits for the next tick. Call this once in each tick."""
         if came != self._seen:
             self._seen, self._quiet = came, 0
         else:

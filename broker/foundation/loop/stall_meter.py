@@ -1,8 +1,8 @@
-"""A meter of how long the event loop is held: whatever holds it keeps a timer from firing when it is due.
+"""A meter of how long the event loop is held: work that holds it delays a timer.
 
-A timer every `INTERVAL_MS`, and so nothing on the way of a request. What begins between two of its times counts from
-the second one only: a turn of the loop's callbacks that lasts longer than `INTERVAL_MS` is always seen, and at most so
-much too short. A process that the machine did not run for a while is seen in the same way.
+The timer fires every `INTERVAL_MS`, so requests are not slowed down. A turn of the loop that lasts longer than
+`INTERVAL_MS` is always seen; its measured time may be too short by at most that much. A time for which the machine
+did not run the process is seen in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INTERVAL_MS: Final = 10
 
 
 class Stalls:
-    """The timer's delays: a histogram, and the longest one of late."""
+    """The delays of the timer: a histogram, and the longest recent one."""
 
     __slots__ = ("durations", "longest")
 
@@ -27,7 +27,7 @@ class Stalls:
 
 
 class StallMeter:
-    """Measures into `stalls` from `start` to `stop`."""
+    """A meter that adds delays to `stalls` from `start` until `stop`."""
 
     __slots__ = ("_clock", "_due_ns", "_stalls", "_timer")
 
@@ -38,11 +38,11 @@ class StallMeter:
         self._timer = Timer(clock)
 
     def start(self) -> None:
-        """Begin to measure. Once."""
+        """Begin to measure. Call this once."""
         self._wait(self._clock.now_ns())
 
     def stop(self) -> None:
-        """Measure no more. Harmless the second time."""
+        """Stop measuring. A second call has no effect."""
         self._timer.stop()
 
     def _wait(self, now_ns: int) -> None:

@@ -1,4 +1,4 @@
-"""One callback at a time: a part that waits for a time uses this instead of a handle that may be None."""
+"""A timer for one callback at a time, for parts that would otherwise keep a handle that may be None."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from shareq.broker.foundation.environment import Clock, TimerHandle
 
 
 class Timer:
-    """Calls what was set last, at its time. Holds it no longer: who has a timer is freed by its last reference.
+    """The last callback that was set, called at its time. It is not referenced afterwards, so the owner of a timer
+    is freed by its last reference.
 
-    `due_ms` is that time, on the scale of the clock's `now_ms`; None while none is set, as within the call.
+    `due_ms` is that time, on the scale of the clock's `now_ms`; None if none is set, as during the call.
     """
 
     __slots__ = ("_clock", "_handle", "due_ms")
@@ -22,17 +23,17 @@ class Timer:
         self.due_ms: int | None = None
 
     def at(self, when_ms: int, call: Callable[[], object]) -> None:
-        """Set a time, in place of the one before."""
+        """Set a time and a call, in place of the previous ones."""
         self.stop()
         self.due_ms = when_ms
         self._handle = self._clock.call_at(when_ms, partial(self._ring, call))
 
     def after(self, wait_ms: int, call: Callable[[], object]) -> None:
-        """Set the time so many milliseconds from now."""
+        """Set the time to so many milliseconds from now."""
         self.at(self._clock.now_ms() + wait_ms, call)
 
     def stop(self) -> None:
-        """Set none."""
+        """Cancel the call, if one is set."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = self.due_ms = None

@@ -1,4 +1,4 @@
-"""Long work in short turns, one in each tick of the loop, so that everything else that is ready runs in between."""
+"""Long work in short turns, one in each tick of the loop, so that all other work that is ready runs in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shareq.broker.foundation.loop.effort import EFFORT
 from shareq.broker.foundation.loop.giving_way import GivingWay
 
 Turn = Callable[[], bool]
-"""One turn of some work, which should do a counted, small amount; true if there is more to do."""
+"""One turn of some work, which should do a small, counted amount. It returns True if there is more to do."""
 
 
 class _Work(NamedTuple):
@@ -22,8 +22,8 @@ class _Work(NamedTuple):
 class Turns:
     """A queue of long work: each piece runs to its end before the next begins, in order of arrival.
 
-    So memory is in use for one piece at a time; work that is added during a turn runs right after the work of that
-    turn. Work is called once in each turn, until it returns false. Owned by the broker, on the loop's thread.
+    So only one piece uses memory at a time. Work that is added during a turn runs right after the work of that turn.
+    Work is called once in each turn, until it returns False. Owned by the broker, on the loop's thread.
 
     A turn lets requests go first (`giving_way.py`).
 
@@ -46,13 +46,15 @@ class Turns:
         return self._in_turn
 
     def __len__(self) -> int:
-        """Return the number of unfinished jobs."""
+        """Return the number of unfinished pieces of work."""
         return len(self._waiting)
 
     def run(self, work: Turn, failed: Callable[[Exception], None]) -> None:
-        """Begin in the next tick, or when all earlier work is done; called within a turn, when the work of that turn is
-        done. `failed` is called with an exception raised in a turn, which ends the work: its client waits for an answer
-        that it would otherwise never get.
+        """Begin the work in the next tick, or when all earlier work is done; within a turn, when the work of that
+        turn is done.
+
+        `failed` is called with an exception raised in a turn, which ends the work, so that its client gets an
+        answer.
         """
         if self._in_turn:
             self._behind += 1
@@ -63,7 +65,7 @@ class Turns:
             self._call_soon(self._turn)
 
     def close(self) -> None:
-        """Do no more work: the broker is stopping. Harmless the second time."""
+        """Do no more work, because the broker is stopping. A second call has no effect."""
         self._waiting.clear()
         self._behind = 0
         COLLECTOR.let_go(self)

@@ -1,1 +1,1 @@
-"""The log cleaner: compacted topics keep what a replay needs, and lose what newer records supersede."""
+"""The log cleaner: compacted topics keep the records that a replay needs, and lose those superseded by newer ones."""

@@ -1,8 +1,8 @@
 """The choice of a log to clean, and of the end of cleaning: Apache Kafka's rules (LogCleanerManager).
 
-A log is clean up to its first dirty offset. The segments behind it may be cleaned as far as they are sealed, on stable
-storage, without an open transaction, and older than min.compaction.lag.ms. A pass is worthwhile if these are more than
-min.cleanable.dirty.ratio of the log, or older than max.compaction.lag.ms.
+A log is clean up to its first dirty offset. The segments behind it may be cleaned up to the first one that is not
+sealed, not on stable storage, in an open transaction, or younger than min.compaction.lag.ms. A pass is worthwhile if
+these segments are more than min.cleanable.dirty.ratio of the log, or older than max.compaction.lag.ms.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shareq.protocol.errors import ErrorCode
 
 
 class Source(NamedTuple):
-    """A sealed segment and where it ends (exclusive)."""
+    """A sealed segment, and the offset (exclusive) where it ends."""
 
     segment: Segment
     end_offset: int
@@ -34,9 +34,10 @@ class Candidate(NamedTuple):
 
 
 def candidate(log: PartitionLog, clean_until: int | None, now_wall_ms: int) -> Candidate | None:
-    """Return the log if there is something to clean that is worth it. OSError as its files'.
+    """Return the log with the segments to clean; None if a pass is not worthwhile. Raise OSError as its files do.
 
-    `clean_until`: where earlier passes have come to (exclusive). Where that cannot be, all of the log is dirty.
+    `clean_until` is the offset (exclusive) up to which earlier passes cleaned. If it lies outside the log, all of
+    the log is dirty.
     """
     settings = log.settings
     if not settings.compact or log.refusal is not ErrorCode.NONE:

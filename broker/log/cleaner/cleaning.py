@@ -1,8 +1,9 @@
-"""One pass over one log: note what is newest, copy what survives, swap segments.
+"""One pass of the cleaner over one log: note the newest record of each subject, copy the surviving records, swap the
+segments.
 
-The pass is a coroutine. It counts the bytes read, so that its driver can pause it, and waits until a segment is on
-stable storage; meanwhile the log is in use. It always begins at the log's start, so that a tombstone is removed only
-when nothing older of its key is left.
+The pass is a coroutine. It counts the bytes read, so that its driver can pause it, and waits for a new segment's
+sync; meanwhile the log is in use. It always begins at the log's start, so that a tombstone is removed only when no
+older record of its key is left.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ _MAX_SEGMENT_BYTES: Final = 2**31 - 1
 _LOAD_BYTES: Final = 1024 * 1024  # as much as the walk of a segment reads at a time
 
 _Take = Callable[[BatchHeader, bytes], Awaitable[bool]]
-"""Take the next batch; False ends the walk."""
+"""A function that processes the next batch, and returns False to end the walk."""
 
 
 class DamagedLogError(Exception):
-    """A sealed segment cannot be read: cleaning would lose what is behind the damage."""
+    """Error: a sealed segment cannot be read, and cleaning it would lose the records behind the damage."""
 
 
 class PassAbandonedError(Exception):
-    """The log has changed during the pass (it was deleted, cut at its front, or is no longer compacted); this is no
-    fault.
+    """Error, though not a fault: the log has changed during the pass (it was deleted, cut at its front, or is no
+    longer compacted).
     """
 
 
@@ -61,12 +62,11 @@ class Counts:
 
 
 class CleaningPass:
-    """One pass over a log's first segments; what is below the first dirty offset was cleaned before.
+    """One pass over a log's first segments. Those below the first dirty offset have been cleaned before.
 
-    `room`: how many subjects may be held in memory. `sync`: names must survive a power loss, too.
-
-    `pace` counts the bytes read, small records as more, and returns the pending that the pass should wait for.
-    `sync_segment` has a segment on stable storage.
+    `room` is the most subjects held in memory. With `sync`, file names must survive a power loss, too. `pace` counts
+    the bytes read, small records as more, and returns the pending for which the pass waits. `sync_segment` syncs a
+    segment to stable storage.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class CleaningPass:
         return self._newest.end_offset
 
     async def run(self) -> None:
-        """Clean everything below `end_offset`.
+        """Clean all records below `end_offset`.
 
-        Raises DamagedLogError, PassAbandonedError, OSError; the log is sound then, and cleaned in part, as it is when
+        Raise DamagedLogError, PassAbandonedError or OSError. The log is sound then, and partly cleaned; so it is if
         the coroutine is closed.
         """
         try:
@@ -111,7 +111,7 @@ class CleaningPass:
             self._discard()
 
     def _discard(self) -> None:
-        """Throw away what was being written."""
+        """Remove the segment that was being written."""
         if self._output is not None:
             discard(self._pool.fs, self._output.segment)
             self._output = None
@@ -140,7 +140,7 @@ class CleaningPass:
             self._newest.note((), source.end_offset)
 
     async def _note_batch(self, trace: TransactionTrace, header: BatchHeader, batch: bytes) -> bool:
-        """Return False when room is short for it."""
+        """Note the newest records of a batch. Return False if there is no room for its subjects."""
         if header.is_control:
             trace.is_outlived(header, batch)
         if header.is_control or trace.is_aborted(header):
@@ -160,7 +160,9 @@ class CleaningPass:
     # -- then: what survives, written into as few segments as there are places for
 
     async def _clean_group(self, cleaner: BatchCleaner, at: int) -> int:
-        """Clean the sources starting at `at` into one segment and replace them by it; return the place to continue."""
+        """Clean sources, from index `at` on, into one segment that replaces them. Return the index of the next
+        source.
+        """
         first = self._sources[at].segment
         settings = self.log.settings
         output = self._output = _Output(
@@ -184,7 +186,7 @@ class CleaningPass:
         return following
 
     def _may_join(self, first: Segment, source: Source, size: int, limit: int) -> bool:
-        """Return True if it is worth trying to put this source into the same segment as those before it."""
+        """Return True if it is worth trying to add this source to the segment that begins with `first`."""
         if source.segment.base_offset >= self.end_offset:
             return False  # nothing of it is to be judged yet
         if source.end_offset - first.base_offset > MAX_RELATIVE_OFFSET:
@@ -196,13 +198,13 @@ class CleaningPass:
     async def _clean_batch(
         self, output: _Output, cleaner: BatchCleaner, limit: int | None, header: BatchHeader, batch: bytes
     ) -> bool:
-        """Append the rest of a batch; return False as soon as it is too much for one segment."""
+        """Append the surviving part of a batch. Return False once the segment is larger than `limit`."""
         cleaned = await cleaner.clean(header, batch, self._took)
         output.put(header, cleaned.batch, changed=cleaned.batch is not batch, removed=cleaned.removed)
         return limit is None or output.size <= limit
 
     async def _replace(self, output: _Output, group: Sequence[Source], trace: TransactionTrace) -> None:
-        """Swap the output for its sources, unless they are the same."""
+        """Swap the output for its sources, unless it has the same content."""
         counts, log = self.counts, self.log
         counts.segments_before += len(group)
         counts.segments_after += 1
@@ -253,8 +255,8 @@ class CleaningPass:
     # -- reading, and living with the log
 
     async def _go_through(self, source: Source, first_offset: int, take: _Take) -> bool:
-        """Take the batches, starting with the one that contains `first_offset`; return False as soon as one is not
-        taken.
+        """Call `take` for the batches from the one that contains `first_offset` on. Return False once `take` has
+        returned False.
         """
         segment = source.segment
         position = segment.map.start_of(first_offset)[0] if first_offset > segment.base_offset else 0
@@ -291,14 +293,16 @@ class CleaningPass:
         return True
 
     async def _load(self, segment: Segment, position: int) -> int:
-        """Have the next bytes in memory before they are read; up to where (exclusive)."""
+        """Load the next bytes into memory before they are read. Return the position (exclusive) up to which they are
+        loaded.
+        """
         if (arrived := segment.load(position, 2 * _LOAD_BYTES)) is not None:
             await arrived
             self._check()
         return position + 2 * _LOAD_BYTES
 
     async def _took(self, records: int) -> None:
-        """Count the handled records of a large batch."""
+        """Count the processed records of a large batch."""
         await self._pace(RECORD_BYTES * max(records, 1))
         self._check()
 
@@ -319,7 +323,7 @@ class _Mark(NamedTuple):
 
 
 class _Output:
-    """A segment being written. `changed`: it is not simply a copy of its sources."""
+    """A segment being written. `changed` is True if it is not simply a copy of its sources."""
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
@@ -340,7 +344,7 @@ class _Output:
         return not self.size and self._dropped is None
 
     def put(self, header: BatchHeader, batch: bytes | bytearray | None, *, changed: bool, removed: int) -> None:
-        """Append the cleaned form of the next batch."""
+        """Append the cleaned form of the next batch; None if nothing of the batch is left."""
         if self._dropped is not None:
             self.changed = True  # the batch before this one is gone
         if batch is not None or header.records_count:
@@ -351,14 +355,14 @@ class _Output:
             self._append(read_header(batch) if changed else header, batch)
 
     def flush(self) -> None:
-        """Write what is buffered. OSError."""
+        """Write the buffered batches. Raise OSError if that fails."""
         if self._buffer:
             self.segment.append(self._buffer, self._buffered)
             self._buffer = []
             self._buffered = 0
 
     def end(self) -> None:
-        """Write everything: this is the end. Make sure that the last batch shows where the segment ends."""
+        """Write the rest of the output. If its last batch was dropped, an empty one shows where the segment ends."""
         if self._dropped is not None:
             batch = emptied(self._dropped)
             self._append(read_header(batch), batch)
@@ -366,13 +370,13 @@ class _Output:
         self.segment.synced = 0
 
     def mark(self) -> _Mark:
-        """Return the state now, for `back_to`. OSError, as it writes."""
+        """Return the present state, for `back_to`. This writes the buffer; raise OSError if that fails."""
         self.flush()
         segment_map = self.segment.map
         return _Mark(self.segment.size, segment_map.mark(), self._end_offset, self._dropped, self.changed, self.removed)
 
     def back_to(self, mark: _Mark) -> None:
-        """Undo everything after the mark. OSError."""
+        """Undo everything after the mark. Raise OSError if that fails."""
         self._buffer, self._buffered = [], 0
         if self.segment.size > mark.size:
             self.segment.cut_at(mark.size)

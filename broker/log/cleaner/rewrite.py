@@ -1,6 +1,6 @@
 """One batch in the cleaner: unchanged, with fewer records, empty, or removed. Pure.
 
-A batch that loses its records stays, empty, when it contains the last sequence of a producer: the producer continues
+A batch that loses all its records stays as an empty one if it has the last sequence of its producer, which continues
 from there (Apache Kafka: Cleaner.cleanInto). The first pass that meets a tombstone, or a marker that is no longer
 needed, sets its delete horizon; the first pass after that time removes it.
 """
@@ -30,7 +30,7 @@ _LATEST: Final = 2**63 - 1
 
 
 async def paced(steps: Generator[int, None, T], took: Took) -> T:
-    """Return the result of `steps`, and report the number of records of each step to `took`, which may pause."""
+    """Return the result of `steps`. The number of records of each step is reported to `took`, which may pause."""
     while True:
         try:
             records = next(steps)
@@ -40,17 +40,18 @@ async def paced(steps: Generator[int, None, T], took: Took) -> T:
 
 
 class Cleaned(NamedTuple):
-    """The outcome for a batch: rewritten bytes (None: dropped) and number of records removed."""
+    """The outcome for a batch: its new bytes (None if it is dropped), and the number of records removed."""
 
     batch: bytes | bytearray | None
     removed: int
 
 
 class BatchCleaner:
-    """One pass. `newest` is complete; `trace` is fed here with the batches from the log start on.
+    """The cleaning of batches in one pass, from the log's start on. `newest` must be complete; each batch is added
+    to `trace`.
 
-    `is_last_of_producer` returns whether a batch holds its producer's last sequence, or for want of one its epoch.
-    `now_ms` is the time of day of the pass, `retention_ms` the topic's delete.retention.ms.
+    `is_last_of_producer` returns True if a batch has its producer's last sequence or, if the producer has none, its
+    epoch. `now_ms` is the wall-clock time of the pass, `retention_ms` the topic's delete.retention.ms.
     """
 
     __slots__ = ("_horizon_ms", "_is_last_of_producer", "_newest", "_now_ms", "trace")
@@ -70,9 +71,9 @@ class BatchCleaner:
         self.trace = trace
 
     async def clean(self, header: BatchHeader, batch: bytes, took: Took) -> Cleaned:
-        """Judge one batch; `took` counts the records if there are many, or large ones that are compressed.
+        """Return the cleaned form of one batch. `took` counts its records if the batch is large.
 
-        Raises `MalformedMessage` when they cannot be read.
+        Raise `MalformedMessage` if its records cannot be read.
         """
         if header.is_control:
             return self._clean_control(header, batch)
@@ -101,7 +102,7 @@ class BatchCleaner:
         return Cleaned(retained(opened, kept, horizon), removed)
 
     async def _clean_in_slices(self, header: BatchHeader, batch: bytes, took: Took) -> Cleaned:
-        """Judge a large batch."""
+        """Return the cleaned form of a large batch."""
         opened, slices = await paced(open_in_steps(batch), took)
         newest = self._newest
         over = self._is_over(header)

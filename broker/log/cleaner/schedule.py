@@ -1,14 +1,14 @@
-"""The cleaning of logs by the one cleaner of a broker, in the pauses of its event loop.
+"""The schedule of a broker's one cleaner, which works in the pauses of the event loop.
 
-It looks for dirty logs every `log.cleaner.backoff.ms`, and at once when a segment of a compacted log is sealed and on
-stable storage. One pass runs at a time, in turns with a pause after each. A turn reads at least eight times the bytes
-appended to the log since the last one, and more when segments of other logs wait: even on a busy broker, a pass ends
-before the log has grown by an eighth of the bytes that the pass reads.
+It looks for dirty logs every `log.cleaner.backoff.ms`, and at once when a segment of a compacted log is sealed and
+on stable storage. One pass runs at a time, in turns with a pause after each. A turn reads at least eight times the
+bytes appended to the log since the last turn, and more if segments of other logs wait. So even on a busy broker a
+pass ends before the log has grown by an eighth of the bytes that the pass reads.
 
     DATA/cleaner-offset-checkpoint    up to where logs are clean; without it, they are cleaned again from their start
 
-A log that cannot be cleaned is left alone: for five minutes after an I/O error (a full disk may have room again), until
-the next start when it is damaged. It keeps all it has; others are cleaned.
+A log that cannot be cleaned keeps all its records, while others are cleaned. It is tried again five minutes after an
+I/O error (a full disk may have room again), or at the next start if it is damaged.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ TopicPartition = tuple[str, int]
 
 
 class CleanerSettings(NamedTuple):
-    """The properties `log.cleaner.*`. A pass's keys may take `memory_bytes`; it may read `bytes_per_second`."""
+    """The properties `log.cleaner.*`. `memory_bytes` is the most memory for a pass's keys; `bytes_per_second` limits
+    its reads.
+    """
 
     enable: bool = True
     backoff_ms: int = 15_000
@@ -64,10 +66,10 @@ def latest_value_rule(_topic: str) -> Rule:
 
 
 class Cleaning(NamedTuple):
-    """The topics to clean, and the settings for it.
+    """The topics to clean, and the settings for cleaning them.
 
-    `rule_for` gives a topic's rule. `coordinator_topics` are kept small: their active segment is sealed when most of
-    the log is in it.
+    `rule_for` returns a topic's rule. The logs of `coordinator_topics` are kept small: their active segment is
+    sealed when it has most of the log.
     """
 
     settings: Callable[[], CleanerSettings] = CleanerSettings
@@ -84,17 +86,17 @@ class CleanerHost(Protocol):
     pool: FilePool
 
     def logs(self) -> Iterable[PartitionLog]:
-        """Every log that was opened or asked for."""
+        """Return every log that was opened or requested."""
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
-        """Return True if a write that was answered has to survive a power cut."""
+        """Return True if every answered write must survive a power loss."""
 
     def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Write a checkpoint file. OSError when that failed."""
+        """Write a checkpoint file. Raise OSError if that fails."""
 
 
 class LogCleaner:
-    """Owned by the manager; runs on the loop's thread."""
+    """The cleaner of a broker's logs. Owned by the manager; runs on the loop's thread."""
 
     def __init__(self, env: Environment, host: CleanerHost, cleaning: Cleaning) -> None:
         self._env = env
@@ -122,23 +124,23 @@ class LogCleaner:
 
     @property
     def uncleanable(self) -> list[TopicPartition]:
-        """The logs that are left alone for now."""
+        """The logs that are not cleaned for now, because that failed."""
         return sorted(self._retry_at)
 
     def clean_until(self, log: PartitionLog) -> int:
-        """Below this offset the log is clean; -1 when it was never cleaned."""
+        """Return the offset (exclusive) up to which the log is clean; -1 if it was never cleaned."""
         return self._clean_until.get(_key(log), -1)
 
     def start(self, clean_until: Mapping[TopicPartition, int]) -> None:
-        """Start: the logs are open, and `clean_until` is the content of the checkpoint file.
+        """Start, once the logs are open. `clean_until` is the content of the checkpoint file.
 
-        Look after the first backoff.
+        The first look for dirty logs follows after the first backoff.
         """
         self._clean_until = dict(clean_until)
         self._wait()
 
     def stop(self) -> None:
-        """Stop for good; a running pass is abandoned, and its log stays unchanged."""
+        """Stop for good. A running pass is abandoned, and its log stays sound."""
         self._stopped = True
         self._timer.stop()
         if self._pass is not None:
@@ -146,14 +148,14 @@ class LogCleaner:
         self._log = self._pass = None
 
     def look_soon(self) -> None:
-        """Something may have become worth cleaning: a segment was sealed."""
+        """Look for dirty logs soon, because a segment was sealed."""
         self._waiting += 1
         if not self._look_is_due and self._log is None and not self._stopped:
             self._look_is_due = True
             self._env.clock.call_soon(self._look)
 
     def forget(self, keys: Collection[TopicPartition]) -> None:
-        """Forget deleted logs. Raise OSError if the checkpoint was not written; they are forgotten all the same."""
+        """Forget deleted logs. Raise OSError if the checkpoint was not written; the logs are forgotten nevertheless."""
         known = {key for key in keys if key in self._clean_until}
         for key in keys:
             self._retry_at.pop(key, None)
@@ -185,7 +187,7 @@ class LogCleaner:
         self._wait()
 
     def _roll_active_segments(self, logs: Iterable[PartitionLog]) -> None:
-        """Seal what will not be sealed by an append: only then can it be cleaned."""
+        """Seal active segments that no append will seal, since only sealed ones can be cleaned."""
         now = self._env.clock.wall_ms()
         for log in logs:
             active = log.active_segment
@@ -214,7 +216,7 @@ class LogCleaner:
         return candidates
 
     def _try_again(self, log: PartitionLog) -> bool:
-        """Return True if a log that was left alone may be cleaned again. Raise OSError if it still may not."""
+        """Return True if a log whose cleaning failed may be cleaned again. Raise OSError if it still may not."""
         retry_at = self._retry_at[_key(log)]
         if retry_at is None or self._env.clock.now_ms() < retry_at:
             return False
@@ -225,7 +227,7 @@ class LogCleaner:
         return True
 
     def _leave_alone(self, log: PartitionLog, error: Exception) -> None:
-        """Do not try to clean this log for now."""
+        """Note that this log is not to be cleaned for now."""
         is_io_error = isinstance(error, OSError)
         self._retry_at[_key(log)] = self._env.clock.now_ms() + RETRY_MS if is_io_error else None
         until = f"for {RETRY_MS // 60_000} minutes" if is_io_error else "until the next start"
@@ -242,7 +244,7 @@ class LogCleaner:
             self._pass = begun
 
     async def _clean(self, chosen: Candidate) -> None:
-        """Make a pass, and check whether another one is due."""
+        """Run one pass, and look if another one is due."""
         from shareq.broker.log.cleaner.cleaning import CleaningPass, DamagedLogError, PassAbandonedError
         from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
 
@@ -276,14 +278,14 @@ class LogCleaner:
         logger.error("the cleaner failed", exc_info=error)
 
     def _pace(self, size: int) -> Breath:
-        """Count the handled bytes. The result pauses once the turn is spent, and all is done that is due."""
+        """Count processed bytes. The result pauses if the turn is spent and has read as much as is due."""
         before = self._done // ELEMENT_BYTES
         self._done += size
         breath = self._env.budget.breathe(self._done // ELEMENT_BYTES - before)
         return breath if self._done >= self._due else NO_PAUSE
 
     def _in_pauses(self, turn: Turn) -> None:
-        """Take the next turn after a pause; it reads as much as the growth of the log requires."""
+        """Begin the next turn after a pause. It reads as much as the growth of the log requires."""
         clock = self._env.clock
         pause = max(int(self._done * 1000 / self._settings().bytes_per_second), PAUSE_MS)
         clock.call_at(clock.now_ms() + pause, lambda: self._take_turn(turn))
@@ -298,7 +300,7 @@ class LogCleaner:
             self._in_pauses(turn)
 
     def _sync(self, segment: Segment) -> Pending[SyncErrors]:
-        """Sync the segment off the loop."""
+        """Sync the segment in a thread, off the loop."""
         synced: Pending[SyncErrors] = Pending()
         size, current = segment.size, self._log
 

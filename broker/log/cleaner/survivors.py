@@ -36,13 +36,15 @@ class Role(IntEnum):
 
 
 Rule = Callable[[bytes | None, bool], tuple[Role, bytes]]
-"""`rule(key, has_value)`: the record's role and subject; no subject for KEEP and DISCARD."""
+"""A function `rule(key, has_value)` that returns a record's role and its subject; b"" as the subject for KEEP and
+DISCARD.
+"""
 
 Took = Callable[[int], Awaitable[None]]
-"""Count records that were gone through; await the result, which may pause."""
+"""A function that counts processed records. Its result is awaited, and may pause."""
 
 SUBJECT_BYTES: Final = 256
-"""The memory that one subject takes at most: a digest or short key, an offset, their places in the dictionary."""
+"""The most memory for one subject: a digest or a short key, an offset, and their places in the dictionary."""
 
 _LONG_KEY: Final = 32  # keys as long as a digest, or longer, are remembered by it
 _SUBJECTS: Final = 10_000  # are taken in between two pauses, of a large batch
@@ -51,7 +53,7 @@ _UPDATE: Final = b"\0\1"
 
 
 class Judged(Protocol):
-    """The parts of a record that count: of its value only the existence."""
+    """The parts of a record by which it is judged; of its value only if there is one."""
 
     @property
     def offset(self) -> int: ...
@@ -65,7 +67,9 @@ J = TypeVar("J", bound=Judged)
 
 
 def latest_value(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
-    """Keep the newest record of each key; one without a key belongs to no state."""
+    """Return the role and subject by which the newest record of each key is kept. A record without a key is
+    discarded.
+    """
     if key is None:
         return Role.DISCARD, b""
     if len(key) >= _LONG_KEY:
@@ -74,9 +78,10 @@ def latest_value(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
 
 
 def share_state(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
-    """Keep the newest ShareSnapshot of each share partition and every ShareUpdate after it.
+    """Return the role and subject by which the newest ShareSnapshot of each share partition is kept, and every
+    ShareUpdate after it.
 
-    Records of unknown types, and updates without a value, which have no meaning, are not judged.
+    Records of unknown types, and updates without a value, which have no meaning, are kept.
     """
     kind = b"" if key is None else key[:2]
     if key is None or kind not in (_SNAPSHOT, _UPDATE) or (kind == _UPDATE and not has_value):
@@ -92,7 +97,8 @@ def share_state(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
 class Newest:
     """The offset of each subject's newest STATE or END below `end_offset`, of at most `room` subjects.
 
-    `note` takes the records of the log's dirty part in order. What is not in here was judged by an earlier pass.
+    The records of the log's dirty part are added with `note`, in order. Older records were judged by an earlier
+    pass.
     """
 
     __slots__ = ("_offsets", "_room", "_rule", "end_offset")
@@ -107,7 +113,8 @@ class Newest:
         return len(self._offsets)
 
     def note(self, records: Iterable[Judged], end_offset: int) -> bool:
-        """Take in the records of one batch, all below `end_offset`. False, and nothing taken in, when room is short.
+        """Note the records of one batch, all below `end_offset`. Return False, and note none, if there is no room
+        for their subjects.
 
         The first batch always fits: a pass that accepts no batch would never advance.
         """
@@ -121,7 +128,7 @@ class Newest:
         return True
 
     async def note_slices(self, slices: Iterable[Collection[Judged]], end_offset: int, took: Took) -> bool:
-        """Note a batch's records slice by slice, as `note` does; accepted subjects count as records, too."""
+        """Note a batch's records slice by slice, as `note` does; noted subjects are counted by `took`, too."""
         known = self._offsets
         found: dict[bytes, int] = {}
         for records in slices:
@@ -143,7 +150,7 @@ class Newest:
         return True
 
     def _find(self, records: Iterable[Judged], found: dict[bytes, int]) -> None:
-        """Find the newest STATE or END of each subject that these records are of."""
+        """Add the newest STATE or END of each subject among these records to `found`."""
         rule = self._rule
         for record in records:
             role, subject = rule(record.key, record.has_value)
@@ -151,7 +158,9 @@ class Newest:
                 found[subject] = record.offset
 
     def keeps(self, record: Judged, ends_are_over: bool) -> bool:
-        """Return True if the record stays. `ends_are_over`: the time of an END in the record's place has passed."""
+        """Return True if the record stays. `ends_are_over` is True if the delete horizon of the record's batch has
+        passed.
+        """
         offset = record.offset
         if offset >= self.end_offset:
             return True
@@ -163,7 +172,7 @@ class Newest:
         return role is not Role.END or not ends_are_over
 
     def is_end(self, record: Judged) -> bool:
-        """Return True if the record's time is measured from its first cleaning on."""
+        """Return True if the record is a tombstone, which is removed some time after its first cleaning."""
         return not record.has_value and self._rule(record.key, False)[0] is Role.END
 
 

@@ -1,8 +1,9 @@
-"""Transactions on the cleaner's way through a log: whose records count, and which markers have outlived them. Pure.
+"""Transactions in the cleaner's pass over a log: whose records are kept, and which markers are no longer needed.
+Pure.
 
-The rules are Apache Kafka's: records of an aborted transaction go whatever their keys, and supersede nothing. A marker
-stays until a pass has found none of its transaction's records, and then as long as a tombstone does: a reader inside
-the transaction must not miss its outcome.
+The rules are Apache Kafka's: records of an aborted transaction are removed, whatever their keys, and supersede
+nothing. A marker stays until a pass has found none of its transaction's records, and then for as long as a
+tombstone, so that a reader inside the transaction does not miss its outcome.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from shareq.protocol.records.control import ControlType
 
 
 class TransactionTrace:
-    """Fed with every batch of a part of the log, in order; all transactions there have ended.
+    """The transactions of a part of the log, whose batches are passed to it in order. All of them have ended.
 
-    `aborted`: the transactions that were aborted and have an offset in that part. `kept` collects the transactions that
-    still have batches: the new content of the part's transaction index.
+    `aborted`: the transactions that were aborted and have an offset in that part. `kept` collects the transactions
+    that still have batches: the new content of the part's transaction index.
     """
 
     __slots__ = ("_aborted", "_committed", "_waiting", "kept")
@@ -42,7 +43,7 @@ class TransactionTrace:
         return other
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Return True if the transaction of a data batch that comes by was aborted."""
+        """Return True if the next data batch belongs to an aborted transaction."""
         if not header.is_transactional:
             return False
         self._begin(header.last_offset)
@@ -55,7 +56,7 @@ class TransactionTrace:
         return True
 
     def is_outlived(self, header: BatchHeader, batch: bytes) -> bool:
-        """Return True if a control batch is no longer needed, except by a reader at that very place."""
+        """Return True if a control batch is no longer needed, except by readers that are at its position."""
         if not header.records_count:
             return True
         marker = transaction_marker(batch)

@@ -1,1 +1,1 @@
-"""The work of a start around the logs: the small files it reads first, and reports of its progress."""
+"""The work of a start around the logs: reading the small files that come first, and reporting progress."""

@@ -1,4 +1,4 @@
-"""Logs the progress of long operations: a line every two seconds, none for an operation that ends sooner."""
+"""Log lines about the progress of long operations: one every two seconds, none for an operation that ends sooner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ EVERY_NS: Final = 2_000_000_000
 
 
 class Progress:
-    """Counts to `total`. `now_ns` is a clock that advances within one call of the loop."""
+    """The progress of an operation with `total` steps. `now_ns` is a clock that advances within one call of the
+    loop.
+    """
 
     __slots__ = ("_done", "_next_ns", "_now_ns", "_total", "_what")
 
@@ -24,7 +26,7 @@ class Progress:
         self._next_ns = now_ns() + EVERY_NS
 
     def step(self) -> None:
-        """One more is done."""
+        """Count one more step as done."""
         self._done += 1
         now = self._now_ns()
         if now >= self._next_ns:

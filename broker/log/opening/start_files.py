@@ -1,5 +1,5 @@
-"""The small files beside the logs, which a start reads before any log: the end of the last run, the starts of logs, and
-the promises about each.
+"""The small files that a start reads before any log: how the last run ended, where logs start, and the promises
+about each log.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ logger = logging.getLogger(__name__)
 
 
 def starts_in(manifest: Manifest | None) -> dict[TopicPartition, int]:
-    """Return where logs begin by the manifest; logs that begin at 0 are left out."""
+    """Return the start offsets in the manifest, without logs that start at 0."""
     return {key: row.start for key, row in manifest.rows.items() if row.start > 0} if manifest is not None else {}
 
 
 def later_starts(
     written: Mapping[TopicPartition, int], known: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return where logs begin by both records, the checkpoint and the manifest: the later start of each log counts."""
+    """Return each log's start offset: the later one of that in the checkpoint and that in the manifest."""
     return {key: max(written.get(key, 0), known.get(key, 0)) for key in {**written, **known}}
 
 
 class StartFiles:
-    """The files of a data folder, read once. `manifest` is None where there is none that can be believed.
+    """The small files of a data folder, read once. `manifest` is None if it is missing or cannot be believed.
 
-    `log_starts_damaged`: their checkpoint could not be read, and is to be written from `log_starts`.
+    `log_starts_damaged` is True if the checkpoint of start offsets could not be read and must be written again from
+    `log_starts`.
     """
 
     def __init__(self, fs: Fs, data_dir: str, manifest: Manifest | None, *, from_format_1: bool) -> None:
-        """DamagedFolderError when neither record of where logs begin can be believed; OSError."""
+        """Read the files. Raise OSError, or DamagedFolderError if neither the checkpoint nor the manifest can be
+        believed about start offsets.
+        """
         self._fs = fs
         self._data_dir = data_dir
         self._from_format_1 = from_format_1
@@ -50,7 +53,7 @@ class StartFiles:
         self.clean_until = self._offsets(CLEANER_FILE)
 
     def plain_end(self, key: TopicPartition) -> LogEnd | None:
-        """Return the end of a log after a clean stop, if a start needs no more than that."""
+        """Return the end of a plain log after a clean stop (see `LogEnd`); None for any other log."""
         return self._stop.plain_end(key) if self._stop is not None and self.manifest is not None else None
 
     def promise_of(self, key: TopicPartition, topic_id: bytes, *, compacts: bool) -> Promise:
@@ -79,7 +82,7 @@ class StartFiles:
         )
 
     def report_lost_starts(self) -> None:
-        """Log an error if starts may be lost: they may be written in the manifest alone, and that is not whole."""
+        """Log an error if start offsets may be lost: some may be in the manifest alone, and it is not whole."""
         if not self._manifest_is_whole() and not self._from_format_1:
             path = self._path(LOG_START_FILE)
             if not self._fs.exists(path):
@@ -90,7 +93,7 @@ class StartFiles:
         return self.manifest is not None and self.manifest.is_whole
 
     def _clean_stop(self) -> CleanStop | None:
-        """Read the files of the last stop; None without a clean one."""
+        """Read the file of the last stop; return None if that was not clean."""
         path = self._path(CLEAN_SHUTDOWN_FILE)
         try:
             return parse_clean_stop(self._fs.read_bytes(path), from_format_1=self._from_format_1)
@@ -101,7 +104,7 @@ class StartFiles:
             return None
 
     def _log_starts(self) -> dict[TopicPartition, int]:
-        """Read where logs begin, which is kept twice."""
+        """Read the start offsets, which are kept in two files."""
         starts = starts_in(self.manifest)
         path = self._path(LOG_START_FILE)
         try:

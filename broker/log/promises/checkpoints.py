@@ -39,7 +39,7 @@ def format_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
 
 
 def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
-    """Return the offsets in a checkpoint file's content. ValueError when it is not one."""
+    """Return the offsets in a checkpoint file's content. Raise ValueError if it is not valid."""
     offsets: dict[TopicPartition, int] = {}
     content = content_of(data)
     for number, line in _lines(data if content is None else content):
@@ -58,7 +58,9 @@ def format_epochs(epochs: list[tuple[int, int]]) -> bytes:
 
 
 def parse_epochs(data: bytes) -> list[tuple[int, int]]:
-    """(epoch, start offset) in order. ValueError when it is not a leader epoch file's content."""
+    """Return the (epoch, start offset) pairs in order. Raise ValueError if `data` is not a leader epoch file's
+    content.
+    """
     epochs: list[tuple[int, int]] = []
     for number, line in _lines(data):
         try:
@@ -75,7 +77,7 @@ def format_partition_metadata(topic_id: bytes) -> bytes:
 
 
 def parse_partition_metadata(data: bytes) -> bytes:
-    """Return the topic id (16 bytes) in a `partition.metadata` file's content. ValueError when it is not one."""
+    """Return the topic id (16 bytes) in a `partition.metadata` file's content. Raise ValueError if it is not valid."""
     fields: dict[str, str] = {}
     for line in lines_of(_text(data)):
         name, separator, value = line.partition(": ")
@@ -91,7 +93,7 @@ def parse_partition_metadata(data: bytes) -> bytes:
 
 
 def _lines(data: bytes) -> list[tuple[int, str]]:
-    """Return the lines behind the first two, with their numbers in the file."""
+    """Return the lines after the first two, with their numbers in the file."""
     lines = lines_of(_text(data))
     if len(lines) < 2 or lines[0] != "0":
         raise ValueError("checkpoint file without version 0")
@@ -101,7 +103,7 @@ def _lines(data: bytes) -> list[tuple[int, str]]:
 
 
 def _number(text: str) -> int:
-    """Return a number as it is written; `int` also takes space around it, a plus and more."""
+    """Return a number written in plain digits. (`int` would also accept spaces, a plus sign and more.)"""
     number = int(text)
     if str(number) != text:
         raise ValueError(f"{text!r} is not a number as it is written here")

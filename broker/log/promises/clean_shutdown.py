@@ -1,12 +1,12 @@
-"""`clean-shutdown`: what a stop left behind, log by log. Pure.
+"""`clean-shutdown`: the end of each log at a clean stop. Pure.
 
     2
     <topic> <partition> <log end offset> <base offset of the active segment> <its bytes> <1 if it is plain, or 0>
     ...
     crc32c <8 hex digits over all bytes before this line>
 
-It counts on a machine that was started again, too: everything was synced before it was written. In a data folder of
-format 1 the file is empty and says that the stop was clean, and nothing else.
+It can be believed even after a reboot of the machine, because everything was synced before it was written. In a data
+folder of format 1 the file is empty, and shows only that the stop was clean.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TopicPartition = tuple[str, int]
 class LogEnd(NamedTuple):
     """The end of a log: its end offset (exclusive), and its active segment's base offset and bytes.
 
-    `plain`: that segment is the only one and small, and no producer is known: a start needs only its batches.
+    `plain`: that segment is small and the only one, and the log has no producers, so a start needs only its batches.
     """
 
     end: int
@@ -35,7 +35,7 @@ class LogEnd(NamedTuple):
 
 
 class CleanStop(NamedTuple):
-    """The content of the file. `logs` are None in format 1, which does not name them."""
+    """The content of the file. `logs` is None in format 1, in which the file does not name them."""
 
     logs: Mapping[TopicPartition, LogEnd] | None = None
 
@@ -55,9 +55,9 @@ def format_clean_stop(logs: Mapping[TopicPartition, LogEnd]) -> bytes:
 
 
 def parse_clean_stop(data: bytes, *, from_format_1: bool = False) -> CleanStop:
-    """Parse the file. Raise ValueError if it is damaged, or of a later format.
+    """Return the file's content. Raise ValueError if it is damaged, or of a later format.
 
-    `from_format_1`: the data folder was of format 1 until now. In any other an empty file is a damaged one.
+    `from_format_1`: the data folder had format 1 until now; otherwise an empty file is damaged.
     """
     if not data:
         if from_format_1:

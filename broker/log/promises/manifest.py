@@ -8,10 +8,11 @@ Lines, each with its own checksum; the last line for a log counts:
     <crc> gone <topic> <partition>
     <crc> synced <bytes of this file, from its beginning, that are on stable storage>
 
-`start` is the log start offset; `active` the base offset of the newest segment that has a file, -1 without any; below
-`synced` everything is on stable storage; `chain` is the CRC of the base offsets of all segments. A snapshot comes
-first, then changes are appended. A damaged line is left out, which understates the promises. After a reboot, lines
-behind the synced ones may have been torn by a power loss; nothing is missing then, because they promised nothing yet.
+`start` is the log start offset; `active` the base offset of the newest segment that has a file, -1 without any;
+below `synced` everything is on stable storage; `chain` is the CRC of the base offsets of all segments. A snapshot
+comes first, then changes are appended. A damaged line is left out, which understates the promises. After a reboot,
+lines behind the synced ones may have been torn by a power loss. They do not count as missing, because they promised
+nothing yet.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _HEADER: Final = "manifest 1"
 
 
 class LogRow(NamedTuple):
-    """The promise about one log; offsets as in the file."""
+    """The promise about one log; its offsets are as in the file."""
 
     topic_id: bytes
     start: int
@@ -51,7 +52,7 @@ class Manifest(NamedTuple):
 
 
 def chain_of(base_offsets: Iterable[int]) -> int:
-    """Return a checksum by which a list of segments is recognized."""
+    """Return a checksum that identifies a list of segments by their base offsets."""
     return crc32c(b"".join(base.to_bytes(8, "big") for base in base_offsets))
 
 
@@ -71,20 +72,23 @@ def boot_line(boot_id: str) -> bytes:
 
 
 def synced_line(size: int) -> bytes:
-    """Said behind the first `size` bytes of the file, once they are on stable storage."""
+    """Return the line that states that the first `size` bytes of the file are on stable storage; it is written
+    behind them.
+    """
     return _line(f"synced {size}")
 
 
 def snapshot(boot_id: str, rows: Mapping[TopicPartition, LogRow]) -> bytes:
-    """Return a whole file's content. It may be read as a manifest only once it is on stable storage."""
+    """Return the content of a new file. It may be read as a manifest only once it is on stable storage."""
     lines = [_line(_HEADER), boot_line(boot_id), *(row_line(key, row) for key, row in rows.items())]
     return b"".join([*lines, synced_line(sum(map(len, lines)))])
 
 
 def parse_manifest(data: bytes, boot_id: str = "") -> Manifest | None:
-    """Parse the file; None if it is no manifest, or of a newer format.
+    """Return the file's content; None if it is no manifest, or of a newer format.
 
-    `boot_id`: the machine's start in which it is read; without it each line that cannot be believed counts as missing.
+    `boot_id` is the id of the machine's present boot; if it is empty, each line that cannot be believed counts as
+    missing.
     """
     lines = data.split(b"\n")
     ending = lines.pop()  # empty, unless the last line is not whole
@@ -103,7 +107,7 @@ def parse_manifest(data: bytes, boot_id: str = "") -> Manifest | None:
 
 
 def _content(bodies: Iterable[str | None]) -> tuple[str, dict[TopicPartition, LogRow], int | None]:
-    """Return the credible content of the lines: the last boot id, the logs, and how many bytes were synced."""
+    """Return the content of the valid lines: the last boot id, the logs, and the number of bytes that were synced."""
     boot_id = ""
     rows: dict[TopicPartition, LogRow] = {}
     on_disk = None
@@ -124,7 +128,7 @@ def _content(bodies: Iterable[str | None]) -> tuple[str, dict[TopicPartition, Lo
 
 
 def _positions(lines: Iterable[bytes]) -> Iterable[int]:
-    """Return where each line begins."""
+    """Return the position where each line begins."""
     return accumulate((len(line) + 1 for line in lines), initial=0)
 
 
@@ -133,6 +137,6 @@ def _line(body: str) -> bytes:
 
 
 def _body(line: bytes) -> str | None:
-    """Return a line without its checksum; None when that does not fit."""
+    """Return a line without its checksum; None if the checksum does not match."""
     body = line_body(line)
     return None if body is None else body.decode()

@@ -1,7 +1,8 @@
-"""The manifest on disk: changes are appended, synced within a second, and at times replaced by a snapshot.
+"""The manifest on disk: changes are appended and synced within a second, and from time to time a snapshot replaces
+the file.
 
-An append is a plain write, which survives the end of the process. If a power loss takes those of the last second, the
-promises are only understated. After each sync the file says how much of it is on stable storage.
+An append is a plain write, which survives the end of the process. If a power loss takes the appends of the last
+second, the promises are only understated. After each sync a line states how much of the file is on stable storage.
 
     DATA/log-manifest        see `manifest`
     DATA/log-manifest.new    the next snapshot, until it is on stable storage
@@ -38,10 +39,11 @@ TopicPartition = tuple[str, int]
 
 
 class ManifestFile:
-    """Owned by the manager of logs. Nothing is written before `begin`. What could not be written is made up for.
+    """The manifest's file. Owned by the manager of logs. Nothing is written before `begin`. After a failed write,
+    the whole file is written again.
 
-    A start and a stop write by `fs`. In between, `bare_fs` is used, which releases nothing of a full disk's reserve:
-    deletions and acknowledgements need it more.
+    A start and a stop write with `fs`. In between, `bare_fs` is used, which releases nothing of the reserve of a
+    full disk, since deletions and acknowledgements need it more.
     """
 
     def __init__(self, fs: Fs, clock: Clock, data_dir: str, bare_fs: Fs | None = None) -> None:
@@ -61,7 +63,7 @@ class ManifestFile:
         self._failed = False
 
     def load(self) -> Manifest | None:
-        """Read the file; None without one, or if nothing in it can be believed. Raise OSError."""
+        """Return the file's content; None if it is missing, or nothing in it can be believed. Raise OSError."""
         try:
             data = self._fs.read_bytes(self._path)
         except FileNotFoundError:
@@ -74,7 +76,7 @@ class ManifestFile:
         return found
 
     def begin(self, found: Manifest | None, rows: Mapping[TopicPartition, LogRow]) -> None:
-        """Write the current promises of the logs to the file: they are open. OSError."""
+        """Write the present promises of the logs to the file, once the logs are open. Raise OSError if that fails."""
         boot_id = self._fs.boot_id()
         self._rows = dict(rows)
         if found is None or not found.is_whole or found.cut_off or set(found.rows) - set(rows):
@@ -89,19 +91,19 @@ class ManifestFile:
             self.write()
 
     def note(self, key: TopicPartition, row: LogRow) -> None:
-        """Note the new promises of a log; `write` is due."""
+        """Note the new promises of a log, for the next `write`."""
         if self._rows.get(key) != row:
             self._rows[key] = row
             self._pending.append(row_line(key, row))
 
     def forget(self, keys: Collection[TopicPartition]) -> None:
-        """Note that these logs were deleted."""
+        """Write the noted changes."""
         for key in keys:
             if self._rows.pop(key, None) is not None:
                 self._pending.append(gone_line(key))
 
     def write(self) -> None:
-        """Write what was noted."""
+        """Close the file. With `clean` it becomes a snapshot on stable storage; raise OSError if that fails."""
         if not self._pending or self._file is None:
             return
         data = b"".join(self._pending)
@@ -140,8 +142,9 @@ class ManifestFile:
         self._appended += len(data)
 
     def _sync(self) -> None:
-        """Sync the written lines to stable storage, off the loop. What a sync could not write, no later one writes:
-        then the file is rewritten, until that succeeds.
+        """Sync the written lines to stable storage, off the loop.
+
+        If a sync fails, no later one writes the same bytes: then the file is rewritten, until that succeeds.
         """
         self._timer.stop()
         if self._file is None:
@@ -156,7 +159,9 @@ class ManifestFile:
             self._not_synced(error)
 
     def _synced(self, file: File, size: int, errors: SyncErrors) -> None:
-        """Write into a file that its first `size` bytes are on stable storage, unless another has taken its place."""
+        """Add the line that the file's first `size` bytes are on stable storage, unless another file has taken its
+        place.
+        """
         if self._file is None:
             return
         if errors:
@@ -181,7 +186,7 @@ class ManifestFile:
         self._failed = True
 
     def _rewrite(self, fs: Fs) -> None:
-        """Write a new file at once. OSError."""
+        """Write a new file at once. Raise OSError if that fails."""
         self._write_snapshot(fs)
         if self._next is not None:  # it lacks what was written just now
             self._next.close()
@@ -198,7 +203,7 @@ class ManifestFile:
         fs.write_atomic(self._path, snapshot(self._fs.boot_id(), self._rows), sync=True)
 
     def _make_snapshot(self) -> None:
-        """Make a new file off the loop, while changes are also written to the old one."""
+        """Write a new file off the loop, while changes are still written to the old one as well."""
         path = f"{self._path}.new"
         try:
             with suppress(FileNotFoundError):

@@ -1,4 +1,6 @@
-"""Files and folders whose names are not on stable storage yet: no append into them is answered before they are."""
+"""Names of files and folders that are not on stable storage yet. No append to such a file is answered before they
+are.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ class NewNames(NamedTuple):
     folders: Sequence[str]
 
     def and_(self, other: NewNames) -> NewNames:
-        """Both, each path once."""
+        """Return both sets of names, each path once."""
         return NewNames(
             list(dict.fromkeys([*self.files, *other.files])), list(dict.fromkeys([*self.folders, *other.folders]))
         )
 
 
 def create_folder(fs: Fs, folder: str, topic_id: bytes, leader_epoch: int, log_start_offset: int) -> NewNames:
-    """Make a partition's folder, and the files that name its topic and leader epoch. OSError."""
+    """Create a partition's folder, with the files that have its topic and leader epoch. Raise OSError."""
     fs.make_dirs(folder)
     paths = [f"{folder}/{PARTITION_METADATA_FILE}", f"{folder}/{LEADER_EPOCH_FILE}"]
     contents = [format_partition_metadata(topic_id), format_epochs([(leader_epoch, log_start_offset)])]
@@ -42,5 +44,5 @@ def names_of(folder: str) -> NewNames:
 
 
 def segment_names(folder: str) -> NewNames:
-    """Return the names to sync beside a new segment, and its line in the manifest."""
+    """Return the names to sync for a new segment: the manifest, which has its line, and the partition's folder."""
     return NewNames([f"{folder.rpartition('/')[0]}/{MANIFEST_FILE}"], [folder])

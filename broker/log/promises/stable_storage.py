@@ -1,7 +1,8 @@
-"""The part of one log on stable storage, and the promises that follow. Pure: syncs are made elsewhere, and noted here.
+"""The part of one log that is on stable storage, and the promises that follow from it. Pure: syncs are made
+elsewhere, and noted here.
 
-A record survives a loss of power when its bytes are on stable storage (`Segment.synced_end`), and the names of its file
-and of the folder are, too (`Segment.name_is_synced`). Without the names the whole file is lost.
+A record survives a loss of power when its bytes are on stable storage (`Segment.synced_end`), and the names of its
+file and of the folder are, too (`Segment.name_is_synced`). If the names are not, the whole file may be lost.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from shareq.broker.log.segments.segment_list import SegmentList
 
 
 class StableStorage:
-    """Owned by a log; `segments` are the log's, `offset` is its start.
+    """The part of one log that is on stable storage. Owned by the log; `segments` are the log's, `offset` is its
+    start offset.
 
-    `synced_offset`: everything below is on stable storage. `recovery_point`: all records below it are in sealed, synced
-    segments, so that a start need not read them again. `unsynced_messages`: how many were written since the last sync
-    that appends waited for. `waiting_flushes`: how many were written and wait for their sync.
+    `synced_offset`: everything below is on stable storage. `recovery_point`: all records below it are in sealed,
+    synced segments, so that a start need not read them again. `unsynced_messages`: the number of records written
+    since the last sync for which appends waited. `waiting_flushes`: the number of flushes that wait for their sync.
     """
 
     __slots__ = (
@@ -43,29 +45,29 @@ class StableStorage:
 
     @property
     def has_new_names(self) -> bool:
-        """True if new files' names are not on stable storage: nothing in them counts before."""
+        """True if names of new files are not on stable storage. Nothing in these files is durable before they are."""
         return self._new_names is not None
 
     def file_made(self, segment: Segment, names: NewNames) -> None:
-        """`segment` has got its file; `names` have to be synced before any record in it counts."""
+        """Note that `segment` got its file; `names` have to be synced before any record in it is durable."""
         segment.name_is_synced = False
         known = self._new_names
         self._new_names = names if known is None else known.and_(names)
 
     def doubt_names(self) -> None:
-        """Files were found whose names may never have been synced: the next append has to."""
+        """Note that found files may have names that were never synced, so that the next append has to sync them."""
         if self._segments.all():
             self._new_names = names_of(self._folder)
             for segment in self._segments.all():
                 segment.name_is_synced = False
 
     def take_new_names(self) -> NewNames | None:
-        """Return the names that the caller has to sync, then note by `names_synced`; None without any."""
+        """Return the names that the caller has to sync, after which it calls `names_synced`; None if there are none."""
         names, self._new_names = self._new_names, None
         return names
 
     def names_synced(self, upto: Segment) -> None:
-        """Note that the folder's name, and those of its segments up to this one (inclusive), are on stable storage."""
+        """Note that the names of the folder, and of its segments up to this one (inclusive), are on stable storage."""
         for segment in self._segments.all():
             if segment.base_offset <= upto.base_offset:
                 segment.name_is_synced = True
@@ -83,7 +85,9 @@ class StableStorage:
                 self.synced_offset = self._segments.behind_missing(each.synced_end)
 
     def move_recovery_point(self) -> None:
-        """Advance to the first segment that may not be on stable storage; the last one never is."""
+        """Move the recovery point to the first segment that may not be on stable storage, at most to the last
+        segment.
+        """
         segments = self._segments.all()
         for segment in segments:
             if segment.synced < segment.size or segment is segments[-1]:
@@ -93,9 +97,10 @@ class StableStorage:
     def size_after_failed_sync(self, active: Segment, high_watermark: int, *, every_flush: bool) -> int | None:
         """Return how many bytes of the active segment count after a failed sync; None if all written bytes do.
 
-        What the sync should have written is not on stable storage, and no later sync writes it: Linux reports that
-        once. A start would take it from the page cache. So none counts if appends were to be answered after that sync:
-        with `every_flush`, and in a file whose name was not synced either (all of it is above `high_watermark`).
+        The bytes of a failed sync are not on stable storage, and no later sync writes them: Linux reports the
+        failure only once. A start would still read them from the page cache. So they do not count if appends were to
+        be answered after that sync. That is so with `every_flush`, and in a file whose name was not synced either
+        (all of it is above `high_watermark`).
         """
         if every_flush:
             return active.synced
@@ -104,7 +109,7 @@ class StableStorage:
     # -- what is promised
 
     def manifest_row(self, topic_id: bytes, log_start_offset: int) -> LogRow:
-        """Return the log's row of the manifest, as of now."""
+        """Return the log's present row of the manifest."""
         bases = [segment.base_offset for segment in self._segments.all() if segment.exists]
         return LogRow(
             topic_id,

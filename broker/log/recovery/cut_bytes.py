@@ -1,4 +1,4 @@
-"""Files with sound bytes that a start cuts off a log and keeps aside: `<base offset>.log.<position>.cut`.
+"""Copies of sound bytes that a start cuts off a log: `<base offset>.log.<position>.cut`.
 
 The broker never reads these files. They are removed with their partition's folder, or by the operator.
 """
@@ -16,7 +16,7 @@ _COPY_BYTES: Final = 1024 * 1024
 
 
 def keep_aside(fs: Fs, segment: Segment, position: int) -> str:
-    """Copy a segment's bytes from `position` on, durably; the path of the copy. OSError."""
+    """Copy a segment's bytes from `position` on, to stable storage; return the path of the copy. Raise OSError."""
     path = _unused(fs, segment, position)
     try:
         file = fs.open(path, create=True)
@@ -40,7 +40,7 @@ def keep_aside(fs: Fs, segment: Segment, position: int) -> str:
 
 
 def set_segment_aside(fs: Fs, segment: Segment) -> str:
-    """Take a whole segment out of its log; the path of its bytes. OSError."""
+    """Move a whole segment out of its log; return the new path of its bytes. Raise OSError."""
     path = _unused(fs, segment, 0)
     segment.close()
     fs.rename(segment.log_path, path)

@@ -1,6 +1,7 @@
 """The producers and aborted transactions at the end of a log, loaded at a start.
 
-Both come from files where these can be believed: a snapshot, the segments' `.txnindex`. Else from the batches.
+Both are read from files if these can be believed: a snapshot, and the segments' `.txnindex`. Otherwise they are
+found in the batches.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class ScannedProducers:
-    """The producers seen while segments were read byte by byte."""
+    """The producers seen in segments that were read byte by byte."""
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
@@ -40,19 +41,20 @@ def load_producers(
     snapshots: Sequence[int],
     txn_indexes: Set[int],
 ) -> ProducerStates:
-    """Return the producers of a log that ends at `end` (exclusive), and the aborted transactions; segments get their
-    `.txnindex`.
+    """Return the producers, and the aborted transactions, of a log that ends at `end` (exclusive); write missing
+    `.txnindex` files.
 
-    Replays the batches behind a snapshot: the newest one, unless aborted transactions have to be found in segments
-    before it. `snapshots` and `txn_indexes`: the offsets of the files that exist. OSError as the files'.
+    Batches are replayed from the newest snapshot on, or from an earlier one if aborted transactions have to be
+    found. `snapshots` and `txn_indexes` are the offsets of existing files. Raise OSError as the files do.
     """
     return _Loading(fs, folder, segments, end, scanned).load(snapshots, txn_indexes)
 
 
 def keep_producers(fs: Fs, folder: str, going: Sequence[Segment], end: int) -> None:
-    """Have a snapshot that a start can use without the segments `going`, sealed and up to `end` (exclusive).
+    """Make sure that a snapshot exists from which a start can load the producers without the segments `going`.
 
-    There is one already, unless it could not be written when a segment was sealed, or was lost. OSError as the files'.
+    Those are sealed, and end at `end` (exclusive). The snapshot exists already, unless it could not be written when
+    a segment was sealed, or was lost. Raise OSError as the files do.
     """
     if lacks_snapshot(fs, folder, end):
         snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
@@ -61,7 +63,7 @@ def keep_producers(fs: Fs, folder: str, going: Sequence[Segment], end: int) -> N
 
 
 def lacks_snapshot(fs: Fs, folder: str, end: int) -> bool:
-    """Return whether `keep_producers` would have to write one. OSError as the folder's."""
+    """Return True if `keep_producers` would have to write a snapshot. Raise OSError as the folder does."""
     snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
     return not snapshots or snapshots[-1] < end
 
@@ -93,7 +95,7 @@ class _Loading:
         return self._producers
 
     def replayed(self, snapshots: Sequence[int]) -> ProducerStates:
-        """Return the producers alone, from snapshots and, behind the newest one, from batches."""
+        """Return the producers without aborted transactions, from a snapshot and the batches behind it."""
         self._replay_from(self._load_snapshot(snapshots, self._end))
         return self._producers
 
@@ -103,7 +105,7 @@ class _Loading:
                 self._replay(segment, start)
 
     def _known_aborted(self, scanned: Set[Segment], txn_indexes: Set[int]) -> dict[Segment, list[AbortedTransaction]]:
-        """Return the aborted transactions of every segment that has no marker, or a file that can be believed."""
+        """Return the aborted transactions of each segment that has no marker, or has a file that can be believed."""
         known: dict[Segment, list[AbortedTransaction]] = {}
         for segment, end_offset in self._with_ends():
             entries: list[AbortedTransaction] | None = []
@@ -116,7 +118,7 @@ class _Loading:
         return known
 
     def _with_ends(self) -> Iterator[tuple[Segment, int]]:
-        """Return the segments, and where each of them ends (exclusive)."""
+        """Yield each segment with the offset (exclusive) where it ends."""
         ends = [segment.base_offset for segment in self._segments[1:]]
         return zip(self._segments, [*ends, self._end], strict=False)  # there may be no segment at all
 
@@ -137,7 +139,7 @@ class _Loading:
         return self._segments[0].base_offset if self._segments else self._end
 
     def _replay(self, segment: Segment, start: int) -> None:
-        """Replay the sound batches. They are known already where a segment was read byte by byte."""
+        """Replay the segment's sound batches; those of segments read byte by byte are known already."""
         position, _ = segment.map.start_of(start)
         walk: HeaderWalk | SoundWalk
         if segment in self._scanned.segments:

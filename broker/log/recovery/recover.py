@@ -1,12 +1,14 @@
-"""Opening a partition's folder: which bytes are valid, where the log ends, and the state of its producers.
+"""Opening of a partition's folder: it finds the valid bytes, the log end offset, and the state of the producers.
 
 Which bytes are valid depends on the promises (`promise.Promise`):
 
-    clean stop     the files are complete; only the batches behind the last index entry are walked. What cannot be read
+    clean stop     the files are complete; only the batches behind the last index entry are walked. What cannot be
+    read
                    is damage, never a write that was cut off
     same boot      the process was killed: every completed write is in the files. One batch that runs past the end of
                    the file is a write that was cut off, and is removed; all else that is unsound is damage
-    another boot   the machine lost its power: what is unsound below the synced offset is damage. From there on the log
+    another boot   the machine lost its power: what is unsound below the synced offset is damage. From there on the
+    log
                    is cut at the first unsound byte, whatever follows it; sound batches behind it are kept aside
     nothing known  an unsound end is cut, unless something sound follows it
 
@@ -56,10 +58,11 @@ _LOGGED_RANGES: Final = 20  # of one log
 
 @dataclass(slots=True)
 class RecoveredLog:
-    """The log found in a folder. `log_end_offset` is exclusive; `segments` in order, the last one is active.
+    """The log found in a folder. `log_end_offset` is exclusive; `segments` are in order, and the last one is the
+    active one.
 
-    `missing`: ranges of offsets that no segment has. With `seal_last` the last segment takes no more batches, because
-    it ends with damage.
+    `missing`: ranges of offsets that no segment has. With `seal_last`, nothing is appended to the last segment,
+    because it ends with damage.
     """
 
     segments: list[Segment]
@@ -81,7 +84,9 @@ def recover_log(
     now_wall_ms: int,
     producer_expiration_ms: int,
 ) -> RecoveredLog:
-    """Open the segments of a partition's folder, judged by its promise. Raise OSError for an unreadable file."""
+    """Open the segments of a partition's folder, judging their bytes by the log's promise. Raise OSError for an
+    unreadable file.
+    """
     opening = _Opening(pool, folder, interval_bytes, log_start_offset, promise)
     if not promise.clean or not opening.trust():
         opening.check_from(0 if promise.clean else promise.checked_below)
@@ -100,7 +105,7 @@ def recover_log(
 
 
 def without_folder(folder: str, log_start_offset: int, log_end_offset: int) -> RecoveredLog:
-    """Return a log without any record left, though all up to `log_end_offset` (exclusive) was on stable storage."""
+    """Return a log without any record, although all up to `log_end_offset` (exclusive) were on stable storage."""
     missing: list[DamagedRange] = []
     logger.error("%s: the folder of a partition is missing", folder)
     if log_end_offset > log_start_offset:
@@ -110,7 +115,7 @@ def without_folder(folder: str, log_start_offset: int, log_end_offset: int) -> R
 
 
 class _Tail(NamedTuple):
-    """The byte of a segment after which nothing counts; `offset` is the one expected there."""
+    """The position in a segment from which on nothing counts. `offset` is the offset expected there."""
 
     position: int
     offset: int
@@ -120,11 +125,10 @@ class _Tail(NamedTuple):
 def open_as_stopped(
     pool: FilePool, folder: str, end: LogEnd, *, interval_bytes: int, log_start_offset: int
 ) -> RecoveredLog | None:
-    """Return a log that a clean stop has left with one small segment and no producer, without a look at its other
-    files.
+    """Return a plain log as a clean stop left it (see `LogEnd`), without reading its other files.
 
-    None if the segment is not as the stop left it, or the log does not start in it: then `recover_log` is needed.
-    OSError when it cannot be read.
+    Return None if the segment is not as the stop left it, or the log does not start in it: then `recover_log` is
+    needed. Raise OSError if it cannot be read.
     """
     if not end.active <= log_start_offset <= end.end:
         return None
@@ -147,7 +151,7 @@ def open_as_stopped(
 
 
 class _Opening:
-    """One folder while it is opened: `segments` in order, `end` the log end offset found so far."""
+    """One folder while it is opened. `segments` are in order; `end` is the log end offset found so far."""
 
     def __init__(
         self, pool: FilePool, folder: str, interval_bytes: int, log_start_offset: int, promise: Promise
@@ -169,7 +173,7 @@ class _Opening:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin the log at its first segment, unless it is known to begin earlier."""
+        """Let the log start at its first segment, unless it is known to start earlier."""
         first = self.segments[0].base_offset if self.segments else self.log_start_offset
         if not self._promise.start_is_known:
             self.log_start_offset = max(self.log_start_offset, first)
@@ -210,7 +214,7 @@ class _Opening:
     # -- after a clean stop
 
     def trust(self) -> bool:
-        """Take the files as a clean shutdown left them. False when they cannot be that."""
+        """Open the files as a clean stop left them. Return False if they are not in that state."""
         for segment in self.segments[:-1]:
             self._pass_over(segment)
         promised = self._promise.end
@@ -222,7 +226,9 @@ class _Opening:
         return False
 
     def _walk_active(self, segment: Segment) -> bool:
-        """Find the end of the last segment by the headers behind its last index entry."""
+        """Find the end of the last segment, from the headers behind its last index entry. Return False if it is not
+        sound.
+        """
         segment_map = segment.load_indexes() or segment.new_map()
         position = segment_map.offsets.last_position()
         walk = BatchWalk(
@@ -242,8 +248,8 @@ class _Opening:
         return walk.fault is None
 
     def _pass_over(self, segment: Segment) -> None:
-        """Pass over a segment that need not be read: it ends where the next one begins, unless one between them is
-        missing.
+        """Pass over a segment that need not be read. It ends where the next one begins, unless a segment in between
+        is missing.
         """
         if not self._chain_is_known:
             miss_the_end(segment)
@@ -272,9 +278,9 @@ class _Opening:
         self._start_over_behind()
 
     def _scan(self, segment: Segment) -> _Tail | None:
-        """Check the whole segment and note the places of its batches and of damage. The tail where it is to be cut.
+        """Check the whole segment; note the places of its batches and of damage, and set `end` to the segment's end.
 
-        `end` is where it ends.
+        Return the tail if one has to be cut off.
         """
         scanned = self.scanned
         scanned.segments.append(segment)
@@ -311,7 +317,9 @@ class _Opening:
         return None
 
     def _judge_end(self, segment: Segment, tail: _Tail) -> _Tail | None:
-        """Return the tail if it has to be cut; None if it is damage and stays. Nothing sound follows in it."""
+        """Return the tail if it has to be cut off; None if it is damage, which stays. No sound batch follows in the
+        segment.
+        """
         promise = self._promise
         is_last = segment is self.segments[-1]
         if not promise.clean:
@@ -332,7 +340,7 @@ class _Opening:
         return _Tail(at, end, tail.fault) if at < segment.size else None
 
     def _end_of_damage(self, segment: Segment, tail: _Tail) -> tuple[int, int]:
-        """Return the log end offset when the last segment ends with damage, and how many of its bytes are kept."""
+        """Return the log end offset if the last segment ends with damage, and how many of its bytes are kept."""
         promise, size = self._promise, segment.size
         if promise.clean and promise.end is not None:
             return max(promise.end, tail.offset), size
@@ -345,12 +353,12 @@ class _Opening:
         return promise.synced, size
 
     def _is_followed(self, segment: Segment) -> bool:
-        """Return True if a later segment has anything sound."""
+        """Return True if a later segment has a sound batch."""
         later = self.segments[self.segments.index(segment) + 1 :]
         return any(_has_sound_batch(other) for other in later)
 
     def _cut(self, at: int, tail: _Tail) -> None:
-        """Remove the end of the segment and the segments after it; keep a copy of the sound parts."""
+        """Cut off the end of the segment, and remove the segments after it. A copy of sound parts is kept."""
         segment, later = self.segments[at], self.segments[at + 1 :]
         position = tail.position
         is_sound = _has_sound_batch(segment, position, tail.offset) or any(map(_has_sound_batch, later))
@@ -381,7 +389,7 @@ class _Opening:
             )
 
     def _keep_promised_end(self) -> None:
-        """Set the log end offset to the promised one, however much of the log was found."""
+        """Move the log end offset up to the promised one, even if less of the log was found."""
         promise = self._promise
         promised = max(promise.synced or 0, (promise.end or 0) if promise.clean else 0)
         if promise.clean or promise.same_boot:
@@ -394,7 +402,7 @@ class _Opening:
             self.seal_last = bool(self.segments)
 
     def _start_over_behind(self) -> None:
-        """Everything was below the log start offset: the log is empty and begins there."""
+        """Let an empty log begin at the log start offset, if all found records are below it."""
         if self.end < self.log_start_offset:
             for segment in self.segments:
                 segment.remove()
@@ -405,7 +413,7 @@ class _Opening:
         self.missing.append(DamagedRange(first_offset, next_offset, 0, 0, "missing"))
 
     def log_damage(self) -> None:
-        """One error line a range, for the first ones."""
+        """Log one error line for each unreadable range, for the first ones."""
         lost = [(segment.log_path, damaged) for segment in self.segments for damaged in segment.damaged]
         lost += [(self._folder, missing) for missing in self.missing]
         for path, damaged in lost[:_LOGGED_RANGES]:

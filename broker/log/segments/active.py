@@ -1,4 +1,4 @@
-"""The segment that takes the appends of its log, what is buffered for it, and when it takes no more."""
+"""The active segment of a log: its buffer, and the rules by which it gets no more batches."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the 
 
 
 class ActiveSegment:
-    """`segment`, the last one of its log, from the time it became the last one.
+    """The last segment of a log (`segment`), with its buffer.
 
-    `position` is where the next batch will begin; what is written ends at `segment.size`, the rest is buffered.
+    `position` is where the next batch will begin; bytes from `segment.size` on are buffered, not written.
     """
 
     __slots__ = (
@@ -44,7 +44,7 @@ class ActiveSegment:
         self.apply(settings)
 
     def apply(self, settings: LogSettings) -> None:
-        """Apply settings that decide from now on when the segment takes no more."""
+        """Apply settings that limit the size and age of the segment from now on."""
         self._settings = settings
         self._size_limit = settings.segment_bytes
         self._roll_at_ms = self._since_ms + settings.roll_ms
@@ -56,7 +56,7 @@ class ActiveSegment:
         return now_wall_ms >= self._roll_at_ms
 
     def begin_at(self, now_wall_ms: int) -> None:
-        """Count the age from now on: the segment is empty so far."""
+        """Count the age of the segment, which is still empty, from now on."""
         self._since_ms = now_wall_ms
         self._roll_at_ms = now_wall_ms + self._settings.roll_ms
 
@@ -69,10 +69,10 @@ class ActiveSegment:
         leader_epoch: int,
         now_wall_ms: int,
     ) -> bool:
-        """Buffer a batch of `size` bytes with this base offset and leader epoch; False when it belongs into the next
-        segment. The first one may be of any size.
+        """Buffer a batch of `size` bytes with this base offset and leader epoch. Return False if it belongs into the
+        next segment; the first batch may have any size.
 
-        The bytes of a large one must not change before the write.
+        The bytes of a large batch must not change before it is written.
         """
         position = self.position
         end = position + size
@@ -99,7 +99,7 @@ class ActiveSegment:
         return self.position - self.segment.size
 
     def write(self) -> None:
-        """Write what is buffered. After an OSError `take_back` is due."""
+        """Write the buffer. After an OSError, the caller must call `take_back`."""
         self._buffers.append(self._tail)
         self.segment.append(self._buffers, self.buffered_bytes)
         self.drop_buffers()
@@ -108,15 +108,16 @@ class ActiveSegment:
             self._size_limit = -1
 
     def take_back(self, end_offset: int) -> None:
-        """Forget what was not written, as if the log had always ended at `end_offset` (exclusive). The file may have
-        bytes behind that: `Segment.cut_back` is due.
+        """Forget the unwritten batches, as if the log had always ended at `end_offset` (exclusive).
+
+        The file may have bytes behind that, so the caller must call `Segment.cut_back`.
         """
         self.drop_buffers()
         self.position = self.segment.size
         self._map.reset(self._mark, end_offset)
 
     def drop_buffers(self) -> None:
-        """Drop unwritten bytes: nothing will be written any longer."""
+        """Drop the unwritten bytes, because nothing will be written any more."""
         self._buffers = []
         self._tail = bytearray()
 
@@ -124,11 +125,11 @@ class ActiveSegment:
 
     @property
     def written_timestamp(self) -> int:
-        """The largest timestamp of the written records; -1 without any."""
+        """The largest timestamp of the written records; -1 if there are none."""
         return self._mark.max_timestamp
 
     def map_was_wrong(self) -> bool:
-        """Rebuild the map if it came from index files; return True if a second read makes sense. OSError."""
+        """Rebuild the map if it came from index files. Return True if reading again may succeed. Raise OSError."""
         if self.segment.map_proven or self.buffered_bytes:
             return False
         self._map = self.segment.rebuild_map()

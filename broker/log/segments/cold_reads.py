@@ -21,11 +21,11 @@ from shareq.broker.foundation.pending import Pending
 WHOLE_FILE: Final = 2**31
 MOST_TRIES: Final = 3
 AHEAD_BYTES: Final = 8 * 1024 * 1024
-"""Bytes that are read ahead of a reader, and in the page cache at most in vain when it leaves."""
+"""The number of bytes read ahead of a reader. If it leaves, at most so many were read in vain."""
 AHEAD_PIECE: Final = 2 * 1024 * 1024
-"""Bytes of one job of a thread."""
+"""The bytes of one piece that a thread reads."""
 MOST_READERS: Final = 16
-"""Readers of one file of which it is known where they go on."""
+"""The most readers of one file whose next position is remembered."""
 _MOST_TRIED: Final = 64
 
 _Bytes = tuple[str, int, int]
@@ -33,7 +33,7 @@ _Bytes = tuple[str, int, int]
 
 
 class NotCached(Exception):  # no error: the read is to be made again
-    """A read would wait for the disk, for these bytes of a file."""
+    """Error: a read of these bytes of a file would have to wait for the disk."""
 
     def __init__(self, path: str, position: int, size: int) -> None:
         super().__init__(path, position, size)
@@ -41,16 +41,17 @@ class NotCached(Exception):  # no error: the read is to be made again
 
 
 class BeingRead(NamedTuple):
-    """Instead of records: a thread reads them from the disk. When `arrived` completes they are to be asked for again.
+    """An answer in the place of records: a thread reads them from the disk. The caller asks again when `arrived`
+    completes.
 
-    It does so even if the log changes meanwhile.
+    It completes even if the log changes meanwhile.
     """
 
     arrived: Pending[None]
 
 
 class Ahead:
-    """The readers of one file that had to wait for the disk, and how far each is read ahead."""
+    """The readers of one file that had to wait for the disk, and the position up to which each is read ahead."""
 
     __slots__ = ("_upto",)
 
@@ -58,14 +59,15 @@ class Ahead:
         self._upto: dict[int, int] = {}  # by the position where a reader goes on; the one used last is the last one
 
     def expect(self, position: int, upto: int) -> None:
-        """Expect a reader at a position, of which everything up to `upto` (exclusive) is being read."""
+        """Expect a reader to continue at `position`; everything up to `upto` (exclusive) is being read."""
         self._upto[position] = upto
         if len(self._upto) > MOST_READERS:
             del self._upto[next(iter(self._upto))]
 
     def went_on(self, start: int, end: int, size: int) -> list[tuple[int, int]]:
-        """Note that these bytes of a file of `size` bytes were read. Return the position and size to read ahead:
-        nothing unless a reader was expected there.
+        """Note that the bytes from `start` to `end` of a file of `size` bytes were read.
+
+        Return the positions and sizes of pieces to read ahead; none unless a reader was expected at `start`.
         """
         upto = self._upto.pop(start, None)
         if upto is None:
@@ -80,7 +82,7 @@ class Ahead:
 
 
 class ColdReads:
-    """The reads that threads make for one broker; reads of the same bytes are made once. On the loop's thread."""
+    """The reads that threads do for one broker. Requests for the same bytes share a read. Runs on the loop's thread."""
 
     __slots__ = ("_fs", "_under_way", "tried")
 
@@ -88,10 +90,10 @@ class ColdReads:
         self._fs = fs
         self._under_way: dict[tuple[_Bytes, bool], Pending[None]] = {}  # with whether ahead: those take longer
         self.tried: dict[tuple[str, int], int] = {}
-        """Loads of bytes since they were read last, by file and position; MOST_TRIES if they were in vain."""
+        """The number of loads since the bytes were last read, by file and position; MOST_TRIES after a failure."""
 
     def read(self, missing: NotCached) -> BeingRead:
-        """Have threads read the bytes that a read lacked."""
+        """Have threads read the bytes that were missing for a read."""
         tried, place = self.tried, missing.bytes[:2]
         if (missing.bytes, False) not in self._under_way:
             tried[place] = tried.get(place, 0) + 1
@@ -100,7 +102,7 @@ class ColdReads:
         return BeingRead(self.load(*missing.bytes))
 
     def load(self, path: str, position: int, size: int, *, ahead: bool = False) -> Pending[None]:
-        """Have bytes of a file brought into memory; the result comes when they are, or could not be."""
+        """Have threads load bytes of a file into memory. The result completes when they are loaded, or could not be."""
         key = (path, position, size), ahead
         arrived = self._under_way.get(key)
         if arrived is None:
@@ -109,7 +111,9 @@ class ColdReads:
         return arrived
 
     def gives_up(self, path: str, position: int, size: int) -> bool:
-        """Return whether bytes that are not in memory are to be waited for after all, this once."""
+        """Return True if this read has to wait for bytes that are not in memory, because they were loaded too often
+        in vain.
+        """
         place = (path, position)
         if self.tried.get(place, 0) < MOST_TRIES or ((path, position, size), False) in self._under_way:
             return False

@@ -1,10 +1,10 @@
-"""The readable part of a `.log` file with damage: the sound batches, and the offsets lost between them.
+"""The readable part of a damaged `.log` file: its sound batches, and the offsets lost between them.
 
-A batch counts when its CRC is right and its offsets make sense. BaseOffset and Length are not covered by the CRC. A
-wrong length shows in the CRC; a wrong base offset only beside other batches: where no cleaner has been, each batch
-begins where the one before it ends, elsewhere offsets grow, and a segment ends where the next one begins. If one of two
-batches must be in the wrong place, the one that fits its other neighbour counts; if both fit or neither does, neither
-counts. This module is pure.
+A batch is sound if its CRC is right and its offsets are possible. BaseOffset and Length are not covered by the CRC.
+A wrong length makes the CRC wrong. A wrong base offset is found only by comparison with other batches: in a segment
+that was never cleaned, each batch begins where the previous one ends; in others, offsets grow. A segment ends where
+the next one begins. If one of two batches must be in the wrong place, the one that also fits its other neighbour is
+sound; if both fit or neither does, none is. This module is pure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _LEAST_RECORD_BYTES: Final = 7  # without key, value and headers
 class DamagedRange(NamedTuple):
     """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and the bytes that held them.
 
-    Positions are of their segment's file, `end` is exclusive; without any bytes they are missing.
+    Positions are those in the segment's file; `end` is exclusive. If there are no such bytes, the offsets are
+    missing.
     """
 
     first_offset: int
@@ -34,7 +35,7 @@ class DamagedRange(NamedTuple):
 
 
 def covering(ranges: Sequence[DamagedRange], offset: int) -> DamagedRange | None:
-    """Return the range that has the offset; `ranges` are in order."""
+    """Return the range that contains the offset, None if there is none. `ranges` are in order."""
     at = bisect_right(ranges, offset, key=_first_offset) - 1
     return ranges[at] if at >= 0 and offset < ranges[at].next_offset else None
 
@@ -57,7 +58,7 @@ def described(damaged: DamagedRange) -> str:
 
 
 class WalkAcross:
-    """A walk of a `.log` file in stretches, each of them a `BatchWalk`. Where it is is where the last of them is."""
+    """A walk of a `.log` file in stretches, each of them a `BatchWalk`. Its position is that of the present stretch."""
 
     def __init__(self, first: BatchWalk) -> None:
         self._walk = first
@@ -68,7 +69,7 @@ class WalkAcross:
 
     @property
     def next_offset(self) -> int:
-        """The offset that would follow; UNKNOWN until the first batch, if it was for the first stretch."""
+        """The offset expected next; UNKNOWN before the first batch if the first stretch began so."""
         return self._walk.next_offset
 
     @property
@@ -81,11 +82,11 @@ class WalkAcross:
 
 
 class SoundWalk(WalkAcross):
-    """Walk the sound batches of a `.log` file in order, across damage, from where `first` stands and in its way.
+    """A walk of the sound batches of a `.log` file in order, across damage, which begins as the walk `first`.
 
-    Iterating gives `(position, header)` and fills `damaged`. It ends at the end of the file, or where nothing sound
-    follows: then `fault` describes the damage at `position`. Where `first` does not check CRCs, only headers are read,
-    except where one of them is invalid.
+    Iterating gives `(position, header)` and fills `damaged`. It ends at the end of the file, or where no sound batch
+    follows: then `fault` describes the damage at `position`. If `first` does not check CRCs, only headers are read,
+    except around an invalid one.
     """
 
     def __init__(self, first: BatchWalk) -> None:
@@ -98,8 +99,10 @@ class SoundWalk(WalkAcross):
         self.damaged: list[DamagedRange] = []
 
     def losses(self, end: int | None, last_known: int | None) -> list[DamagedRange]:
-        """All unreadable parts, at the end of the walk: including unsound bytes at the end, which reach to the
-        segment's `end` (exclusive), or, without one, to the last known offset.
+        """Return all unreadable parts, at the end of the walk.
+
+        Unsound bytes at the end are included: they reach to the segment's `end` (exclusive) or, without one, to the
+        last known offset.
         """
         if self.fault is None:
             return self.damaged
@@ -117,7 +120,7 @@ class SoundWalk(WalkAcross):
                 return
 
     def _with_gaps(self) -> Iterator[tuple[int, BatchHeader]]:
-        """Yield a batch only when the next one does not speak against it."""
+        """Yield each batch once the next one has not shown that its offset is wrong."""
         while True:
             due = self._walk.next_offset
             for position, header in self._walk:
@@ -133,7 +136,7 @@ class SoundWalk(WalkAcross):
                 return
 
     def _go_on(self) -> bool:
-        """Skip the damage at the position; return False when nothing sound follows."""
+        """Skip the damage at the position. Return False if no sound batch follows."""
         position = self._walk.position
         header = is_sound_at(self._read_at, self._size, position)
         if header is None:
@@ -156,8 +159,8 @@ class SoundWalk(WalkAcross):
         return True
 
     def _judge(self, position: int, header: BatchHeader, follower: BatchHeader | None) -> None:
-        """Judge a sound batch that does not begin at the offset that is due: is it misplaced, or do others miss before
-        it?
+        """Note the damage at a sound batch that does not begin at the expected offset: either it is misplaced, or
+        records before it are missing.
         """
         due, end = self._walk.next_offset, position + header.size
         here = due + header.last_offset_delta + 1
@@ -171,7 +174,9 @@ class SoundWalk(WalkAcross):
             self._lose(due, here, position, end)
 
     def _judge_with_gaps(self, position: int, header: BatchHeader, follower: BatchHeader | None) -> None:
-        """Judge a sound batch that begins before the one before it ends, or ends beyond the limit."""
+        """Note the damage at a sound batch that begins before the end of the previous one, or ends beyond the limit:
+        one of them is misplaced.
+        """
         due, end = self._walk.next_offset, position + header.size
         count = header.last_offset_delta + 1
         bound = follower.base_offset if follower is not None else self._limit or NO_LIMIT
@@ -190,7 +195,7 @@ class SoundWalk(WalkAcross):
         self._lose(due, next_offset, position, end)
 
     def _lose(self, first_offset: int, next_offset: int, position: int, end: int) -> None:
-        """Go on at `end` with `next_offset`."""
+        """Note these offsets and bytes as lost, and continue at the position `end` with `next_offset`."""
         fault = self._walk.fault or ""
         next_offset = min(next_offset, self._limit or NO_LIMIT)
         self.damaged.append(DamagedRange(first_offset, next_offset, position, end, fault))
@@ -198,7 +203,9 @@ class SoundWalk(WalkAcross):
 
 
 def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
-    """Read with zeros for the sectors that the disk does not give; and how many bytes these are."""
+    """Return bytes read from `position`, with zeros for sectors that the disk cannot read, and the number of these
+    zeros.
+    """
     parts: list[bytes] = []
     lost = 0
     at, end = position, position + size
@@ -216,7 +223,8 @@ def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
 def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:
     """Return the log end offset that the headers of the unsound bytes from `position` on suggest.
 
-    Headers give the number of records twice. If these differ, the larger one counts for which the bytes have room.
+    A header has the number of records twice. If these differ, the larger one is believed that has room in the
+    batch's bytes.
     """
     walk = BatchWalk(read_at, size, position=position, next_offset=next_offset, check_crc=False, gaps=False)
     end = next_offset

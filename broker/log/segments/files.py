@@ -1,4 +1,4 @@
-"""Segments as files, and how many of them are open. The only part of the log that knows paths.
+"""Segments as files, and the limit of open ones. Only this part of the log knows their paths.
 
 A partition's folder:
 
@@ -7,8 +7,8 @@ A partition's folder:
     <base offset>.log             record batches
     <base offset>.index .timeindex    written when the segment is sealed, or the log is closed and it is not small
     <base offset>.txnindex        the same, where transactions were aborted
-    <base offset>.checksums       of these three, see `index_checksums`
-    *.cleaned .swap .deleted      segments on their way in and out, see `cleaner/swap.py`
+    <base offset>.checksums       CRCs of the three files above, see `index_checksums`
+    *.cleaned .swap .deleted      segments that are being swapped, see `swap.py`
     <offset>.snapshot             producers as they were at that log end offset
 """
 
@@ -67,10 +67,11 @@ _INDEX_SLACK_BYTES: Final = 64 * 1024
 class FilePool:
     """The files and maps that segments keep open and in memory, bounded over all logs.
 
-    At most `limit` open files: the least recently used one is closed for the next one, except files that may not be
-    closed now (a sync is running). At most 32 maps of sealed segments: the one loaded first is dropped.
+    At most `limit` files are open: the least recently used one is closed for the next one, unless a sync of it is
+    running. At most 32 maps of sealed segments are in memory: the one loaded first is dropped.
 
-    While `never_waits`, what a segment reads is in memory, or the read raises NotCached. `patient`: no read sets it.
+    While `never_waits` is set, a read of bytes that are not in memory raises NotCached. With `patient`, no read sets
+    it.
     """
 
     def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
@@ -85,8 +86,8 @@ class FilePool:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wait for the disk inside this block: during a start, or a walk through damage, which would start over at each
-        read.
+        """Let reads wait for the disk inside this block: during a start, or a walk through damage, which would
+        otherwise begin again at each read.
         """
         before = self.never_waits, self.patient
         self.never_waits, self.patient = False, True
@@ -96,13 +97,13 @@ class FilePool:
             self.never_waits, self.patient = before
 
     def mapped(self, segment: Segment) -> None:
-        """Note that a sealed segment has its map in memory: drop another one's if that was one too many."""
+        """Note that a sealed segment has its map in memory; drop the oldest map if there are too many."""
         self._mapped.append(segment)
         if len(self._mapped) > SEALED_MAPS:
             self._mapped.popleft().drop_map()
 
     def opened(self, segment: Segment) -> None:
-        """`segment` has opened its file: close another one if that was one too many."""
+        """Note that `segment` has opened its file; close another one if there are too many."""
         self._open.append(segment)
         for _ in range(2 * len(self._open)):
             if len(self._open) <= self._limit:
@@ -115,7 +116,7 @@ class FilePool:
                 oldest.close_file()
 
     def closed(self, segment: Segment) -> None:
-        """`segment` has closed its file by itself."""
+        """Note that `segment` has closed its file itself."""
         with suppress(ValueError):
             self._open.remove(segment)
 
@@ -123,12 +124,12 @@ class FilePool:
 class Segment:
     """One segment of a log: a `.log` file and its indexes. Owned by its log.
 
-    `size` is the valid, written part of the file; bytes behind it are about to be truncated. `synced` of them are known
-    to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's bytes,
-    not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others. `damaged`:
-    its known unreadable parts, in order. `gaps`: offsets need not be contiguous. `end_offset` (exclusive) is the start
-    of the next segment, None for the last one; up to `synced_end` its offsets are on stable storage, though a power
-    loss may take the whole file while not `name_is_synced`.
+    `size` is the valid, written part of the file; bytes behind it are about to be truncated. The first `synced`
+    bytes are known to be on stable storage. While `pins` > 0, the file stays open. `map_proven`: the map was made
+    from the log's bytes, not read from index files. `suffix` ends the `.log` file's name while the segment replaces
+    others. `damaged` has the known unreadable parts, in order. `gaps`: offsets need not be contiguous. `end_offset`
+    (exclusive) is the start of the next segment, None for the last one; up to `synced_end` its offsets are on stable
+    storage, though a power loss may take the whole file while not `name_is_synced`.
     """
 
     __slots__ = (
@@ -180,7 +181,7 @@ class Segment:
 
     @classmethod
     def found(cls, pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
-        """Return a segment whose file exists already; all its bytes are believed for now."""
+        """Return a segment whose file exists; all its bytes are believed for now."""
         segment = cls(pool, folder, base_offset, 0, interval_bytes)
         segment.exists = True
         segment.size = segment.synced = segment.file().size()
@@ -188,7 +189,9 @@ class Segment:
 
     @property
     def limit(self) -> int:
-        """No batch of it reaches beyond (exclusive): to where the next one begins, or what an index could not hold."""
+        """The offset (exclusive) beyond which none of its batches reaches: the start of the next segment, or the
+        limit of its indexes.
+        """
         return self.base_offset + MAX_RELATIVE_OFFSET + 1 if self.end_offset is None else self.end_offset
 
     @property
@@ -199,7 +202,7 @@ class Segment:
         return f"{self._folder}/{file_name(self.base_offset, suffix)}"
 
     def file(self) -> File:
-        """Return the open `.log` file. OSError when it cannot be opened."""
+        """Return the open `.log` file. Raise OSError if it cannot be opened."""
         self.used = True
         file = self._file
         if file is None:
@@ -209,7 +212,9 @@ class Segment:
         return file
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes from `position`, never beyond what is believed of the file. NotCached (see `FilePool`)."""
+        """Return up to `size` bytes from `position`, none beyond the valid part of the file. Raise NotCached (see
+        `FilePool`).
+        """
         size = min(size, self.size - position)
         try:
             file = self.file()
@@ -220,7 +225,7 @@ class Segment:
             return self._read_around(position, size, error)
 
     def _read_cached(self, file: File, position: int, size: int) -> bytes:
-        """Return bytes that are in memory, or may be waited for."""
+        """Return bytes that are in memory, or for which the read may wait."""
         data, cold = file.read_cached(position, size), self._pool.cold
         if data is None:
             path = self.log_path
@@ -234,13 +239,15 @@ class Segment:
         return data
 
     def was_read(self, start: int, end: int) -> None:
-        """Note that a reader has read these bytes: it is expected to continue."""
+        """Note that a reader has read these bytes, and is likely to continue behind them."""
         if self._ahead is not None:
             for position, size in self._ahead.went_on(start, end, self.size):
                 self._pool.cold.load(self.log_path, position, size, ahead=True)
 
     def load(self, position: int, size: int) -> Pending[None] | None:
-        """Return a pending completed when these bytes are in memory; None if they are, or if every read has to wait."""
+        """Return a pending that completes when these bytes are in memory; None if they are, or if every read waits
+        for the disk.
+        """
         size = min(size, self.size - position)
         if size <= 0 or self._pool.patient:
             return None
@@ -252,9 +259,9 @@ class Segment:
         return self._pool.cold.load(self.log_path, position, size)
 
     def _read_around(self, position: int, size: int, error: OSError) -> bytes:
-        """Return the bytes that the disk returns, with zeros for unreadable blocks: no CRC will be right there.
+        """Return the bytes, with zeros for blocks that the disk cannot read, where no CRC will be right.
 
-        Raise OSError if no byte of the file can be read, except during a start: there that is damage, too.
+        Raise OSError if no byte of the file can be read; during a start, treat that as damage, too.
         """
         data, lost = read_around(self.file().read_at, position, size)
         if lost == size and not self._pool.starting:
@@ -263,12 +270,12 @@ class Segment:
         return data
 
     def waiting(self) -> AbstractContextManager[None]:
-        """See `FilePool.waiting`."""
+        """Let reads wait for the disk; see `FilePool.waiting`."""
         return self._pool.waiting()
 
     def batches(self, position: int = 0, *, check_crc: bool = True) -> BatchWalk:
-        """Return a walk of its batches from the one at `position` on; which offset is due is known at the beginning
-        alone.
+        """Return a walk of its batches from `position` on. The expected first offset is known only at the segment's
+        beginning.
         """
         return BatchWalk(
             self.read_at,
@@ -281,19 +288,19 @@ class Segment:
         )
 
     def lose(self, damaged: DamagedRange) -> bool:
-        """Note an unreadable part; return False if it was known."""
+        """Note an unreadable part. Return False if it was known already."""
         if covering(self.damaged, damaged.first_offset) is not None:
             return False
         insort(self.damaged, damaged)
         return True
 
     def append(self, buffers: Sequence[bytes | bytearray | memoryview], size: int) -> None:
-        """Write the buffers, `size` bytes in all. After an OSError `cut_back` is due."""
+        """Write the buffers, `size` bytes in all. After an OSError, the caller must call `cut_back`."""
         self.file().append(buffers)
         self.size += size
 
     def cut_back(self) -> None:
-        """Remove what a failed write left behind `size`."""
+        """Cut off the bytes behind `size` that a failed write left."""
         if self.exists:
             self.file().truncate(self.size)
 
@@ -304,22 +311,23 @@ class Segment:
         self.file().truncate(size)
 
     def sync(self) -> None:
-        """Return when all written bytes are on stable storage, even if another sync is running."""
+        """Sync the file. Return once all written bytes are on stable storage, even if another sync is running."""
         if self.synced < self.size:
             self.file().sync()
             self.synced = self.size
 
     def sync_again(self) -> None:
-        """Sync like `sync`, including bytes that seem to be synced: a background sync may not have reached them.
+        """Sync like `sync`, even if all bytes seem to be synced, because a background sync may not have reached
+        them.
 
-        Sync an empty file, too: bytes that were cut off could be back.
+        An empty file is synced, too: otherwise bytes that were cut off could come back.
         """
         if self.exists:
             self.file().sync()
             self.synced = self.size
 
     def close_file(self) -> None:
-        """Give the file back; the next use opens it again."""
+        """Close the file; the next use opens it again."""
         if self._file is not None:
             file, self._file = self._file, None
             file.close()
@@ -331,7 +339,7 @@ class Segment:
             self.close_file()
 
     def first_timestamp(self, *, or_else: int) -> int:
-        """Return the largest timestamp of its first batch, `or_else` without any. OSError as the file's."""
+        """Return the largest timestamp of its first batch; `or_else` if it has none. Raise OSError as the file does."""
         head = self.read_at(0, HEADER_SIZE) if self.exists else b""
         timestamp = read_header(head).max_timestamp if len(head) == HEADER_SIZE else NO_TIMESTAMP
         return or_else if timestamp == NO_TIMESTAMP else timestamp
@@ -353,7 +361,9 @@ class Segment:
         return self._map
 
     def load_map(self) -> Pending[None] | None:
-        """Return a pending completed when more of the index files is loaded, to call this again; None if `map` is."""
+        """Return a pending that completes when more of the index files is in memory; the caller then calls this
+        again. Return None if `map` can be used.
+        """
         pool = self._pool
         pool.never_waits = not pool.patient
         try:
@@ -367,14 +377,14 @@ class Segment:
         return None
 
     def seal(self) -> None:
-        """Note that no batch will be added: its map need not stay in memory."""
+        """Note that no batch will be added, so that the map need not stay in memory."""
         self._sealed = True
         if self._map is not None:
             self._map.forget_tail()
             self._pool.mapped(self)
 
     def drop_map(self) -> None:
-        """Forget where its batches are until the next use."""
+        """Drop the map of its batches until the next use."""
         self._map = None
 
     def set_map(self, segment_map: SegmentMap, *, proven: bool) -> None:
@@ -386,7 +396,7 @@ class Segment:
         return SegmentMap(self.base_offset, self._interval)
 
     def rebuild_map(self) -> SegmentMap:
-        """Walk the sound batches and note their places and the damage. Waits for the disk."""
+        """Walk the sound batches, and return a new map of them; note the damage. Waits for the disk."""
         segment_map = self.new_map()
         walk = SoundWalk(self.batches())
         with self.waiting():
@@ -399,9 +409,9 @@ class Segment:
         return segment_map
 
     def load_indexes(self) -> SegmentMap | None:
-        """Return the map in the index files; None when one is missing or does not belong to this log.
+        """Return the map in the index files; None if one is missing or does not belong to this log.
 
-        Not `map`'s cache.
+        The segment's own `map` stays as it is.
         """
         known = self._checksums()
         try:
@@ -422,13 +432,13 @@ class Segment:
     def _read_index(self, suffix: str, known: Mapping[str, int]) -> bytes | None:
         """Return an index file's content; None if its checksum is known and does not match.
 
-        FileNotFoundError, OSError.
+        Raise FileNotFoundError, OSError.
         """
         content = self._read_file(self.path(suffix))
         return content if suffix not in known or crc32c(content) == known[suffix] else None
 
     def _checksums(self) -> dict[str, int]:
-        """CRCs of the index files by suffix; none where they were never written, or cannot be read."""
+        """Return the CRCs of the index files by suffix; an empty dict if they were never written, or cannot be read."""
         path = self.path(CHECKSUMS_SUFFIX)
         try:
             return parse_checksums(self._read_file(path))
@@ -439,7 +449,7 @@ class Segment:
             return {}
 
     def _read_file(self, path: str) -> bytes:
-        """Return the content of a small file beside the log. FileNotFoundError, OSError, NotCached."""
+        """Return the content of a small file beside the log. Raise FileNotFoundError, OSError or NotCached."""
         pool = self._pool
         if not pool.never_waits:
             return pool.fs.read_bytes(path)
@@ -475,7 +485,7 @@ class Segment:
         return segment_map
 
     def write_indexes(self, *, sync: bool) -> None:
-        """Write both index files, for a segment that is sealed or at rest. Failing costs a rebuild, nothing else."""
+        """Write both index files of a segment that gets no batches now. After a failure they are only rebuilt later."""
         segment_map = self._map or self.rebuild_map()
         segment_map.finish_times()
         fs = self._pool.fs
@@ -490,8 +500,8 @@ class Segment:
             logger.warning("%s: indexes not written, they will be rebuilt: %s", self.log_path, error)
 
     def write_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
-        """Write the `.txnindex` durably, or have none without entries. OSError: nothing may rely on the file being
-        there.
+        """Write the `.txnindex` to stable storage; remove it if there are no entries. Raise OSError: then the file
+        may be missing.
         """
         fs, path = self._pool.fs, self.path(TXN_INDEX_SUFFIX)
         known = self._checksums()
@@ -507,16 +517,18 @@ class Segment:
             fs.sync_dir(self._folder)
 
     def write_aborted_checksum(self, content: bytes) -> None:
-        """Note the checksum that the `.txnindex` has, or is about to have; another one is rebuilt. OSError."""
+        """Write the checksum that the `.txnindex` has, or will have. A file with another one is rebuilt. Raise
+        OSError.
+        """
         self._write_checksums({**self._checksums(), TXN_INDEX_SUFFIX: crc32c(content)}, sync=True)
 
     @property
     def has_aborted(self) -> bool:
-        """True if there is a `.txnindex`, or was one when the checksums were written."""
+        """True if a `.txnindex` exists, or existed when the checksums were written."""
         return TXN_INDEX_SUFFIX in self._checksums()
 
     def load_aborted(self, end_offset: int) -> list[AbortedTransaction] | None:
-        """Read the `.txnindex` of a segment that ends at `end_offset` (exclusive); None if it is corrupt."""
+        """Return the `.txnindex` of a segment that ends at `end_offset` (exclusive); None if it is corrupt."""
         try:
             content = self._read_index(TXN_INDEX_SUFFIX, self._checksums())
         except FileNotFoundError:
@@ -527,7 +539,7 @@ class Segment:
         return entries
 
     def remove(self) -> None:
-        """Remove the segment's files, the log first: files without a log are removed by the next start."""
+        """Remove the segment's files, the log first: a start removes files without a log."""
         self.synced = self.size
         self.close()
         remove_quietly(self._pool.fs, self.log_path)
@@ -536,12 +548,12 @@ class Segment:
 
 
 def list_offsets(names: Sequence[str], suffix: str) -> list[int]:
-    """Offsets in the names of files with that suffix, ascending."""
+    """Return the offsets in the names of files with that suffix, ascending."""
     return sorted(offset for name in names if (offset := offset_of_file(name, suffix)) is not None)
 
 
 def remove_quietly(fs: Fs, path: str) -> None:
-    """Remove a file that is no longer needed; a failure is logged."""
+    """Remove a file that is no longer needed; log a failure."""
     try:
         fs.remove(path)
     except FileNotFoundError:
@@ -556,10 +568,9 @@ def snapshot_path(folder: str, offset: int) -> str:
 
 
 def write_snapshot(fs: Fs, folder: str, offset: int, content: bytes, recovery_point: int, *, sync: bool) -> None:
-    """Keep the producers as they are at that log end offset. Failing costs a longer start.
+    """Write the producers' snapshot for that log end offset. After a failure the next start only takes longer.
 
-    Remove earlier snapshots, except for the last one and the one from which a recovery that starts at the recovery
-    point begins.
+    Remove earlier snapshots, except the latest one and the one from which recovery would start.
     """
     try:
         fs.write_atomic(snapshot_path(folder, offset), content, sync=sync)

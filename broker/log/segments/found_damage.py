@@ -1,4 +1,4 @@
-"""Damage that a read finds: how far it reaches, so that the records behind it stay readable."""
+"""Damage found by a read: its extent is determined, so that the records behind it stay readable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class HeaderWalk(WalkAcross):
-    """Walk the batch headers of a segment from the batch at `position` on, around known damage.
+    """A walk of a segment's batch headers from the batch at `position` on, around known damage.
 
     Iterating gives `(position, header)`; no CRC is checked.
     """
@@ -37,9 +37,9 @@ class HeaderWalk(WalkAcross):
 
 
 def look_closer(segment: Segment, position: int) -> bool:
-    """Note what is damaged from the batch at `position` on, up to the next sound one. False if there is none.
+    """Note the damage from the batch at `position` on, up to the next sound batch. Return False if there is none.
 
-    One log line a range. The segment's map must be proven. Waits for the disk. OSError as the file's.
+    Each range is logged once. The segment's map must be proven. Waits for the disk. Raise OSError as the file does.
     """
     with segment.waiting():
         return _look_closer(segment, position)
@@ -54,7 +54,8 @@ def _look_closer(segment: Segment, position: int) -> bool:
 
 
 def miss_the_end(segment: Segment) -> bool:
-    """Note which offsets are missing where a sealed segment ends before the next one begins. False if there are none.
+    """Note the offsets missing at the end of a sealed segment, before the next one begins. Return False if there are
+    none.
 
     Waits for the disk.
     """

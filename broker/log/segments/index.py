@@ -8,8 +8,8 @@
     0  int64  largest timestamp of the segment up to and including the entry's batch, ms
     8  int32  last offset of the batch with that timestamp, relative to the segment's base offset
 
-Offsets, positions and timestamps only grow within a file. An index is a hint that can always be made again from the
-log: a file that breaks these rules is thrown away, never repaired.
+Offsets, positions and timestamps only grow within a file. An index can always be made again from the log, so a file
+that breaks these rules is discarded, never repaired.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ class OffsetIndex:
         return len(self.positions)
 
     def add(self, last_offset: int, position: int) -> None:
-        """Enter the batch that ends with `last_offset` (inclusive) and starts at `position`."""
+        """Add the batch that ends with `last_offset` (inclusive) and starts at `position`."""
         self.last_offsets.append(last_offset - self.base_offset)
         self.positions.append(position)
 
     def start_before(self, offset: int) -> tuple[int, bool]:
-        """Return where to start walking for the batch that holds `offset`, and whether that batch is the one.
+        """Return a position from which to look for the batch that has `offset`, and True if that batch starts
+        exactly there.
 
-        The position is of the last entered batch that ends at or before `offset`; 0 if there is none.
+        The position is that of the last batch in the index that ends at or before `offset`; 0 if there is none.
         """
         at = bisect_right(self.last_offsets, offset - self.base_offset) - 1
         if at < 0:
@@ -59,12 +60,12 @@ class OffsetIndex:
         return self.positions[at], self.last_offsets[at] == offset - self.base_offset
 
     def end_after(self, offset: int) -> int | None:
-        """Return the first known batch boundary behind the batch that contains `offset`; None without one."""
+        """Return the first known batch boundary behind the batch that contains `offset`; None if none is known."""
         at = bisect_left(self.last_offsets, offset - self.base_offset) + 1
         return self.positions[at] if at < len(self.positions) else None
 
     def boundary_before(self, position: int) -> int:
-        """Return the largest entered position that is at most `position`; 0 when there is none.
+        """Return the largest position in the index that is at most `position`; 0 if there is none.
 
         It is a batch boundary.
         """
@@ -72,16 +73,16 @@ class OffsetIndex:
         return self.positions[at] if at >= 0 else 0
 
     def last_position(self) -> int:
-        """Position of the last entered batch; 0 when there is none."""
+        """Return the position of the last batch in the index; 0 if there is none."""
         return self.positions[-1] if self.positions else 0
 
     def ends_with(self, last_offset: int) -> bool:
-        """Return True if the last entered batch ends with that offset."""
+        """Return True if the last batch in the index ends with that offset."""
         return bool(self.last_offsets) and self.last_offsets[-1] == last_offset - self.base_offset
 
     def agrees(self, last_offset: int, position: int) -> bool:
-        """Return True if the batch at `position` may end with `last_offset` (inclusive): it does,
-        or it is not entered.
+        """Return True unless the index shows that the batch at `position` has another last offset than `last_offset`
+        (inclusive).
         """
         at = bisect_left(self.positions, position)
         entered = at < len(self.positions) and self.positions[at] == position
@@ -102,7 +103,7 @@ class OffsetIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes, base_offset: int, log_size: int, *, sound: bool = False) -> OffsetIndex | None:
-        """Return the index in a file's content; None if it cannot belong to a log of `log_size` bytes.
+        """Return the index in a file's content; None if it is not possible for a log of `log_size` bytes.
 
         With `sound`, the entries are known to be unchanged, and are not checked one by one.
         """
@@ -133,18 +134,22 @@ class TimeIndex:
         return len(self.offsets)
 
     def maybe_add(self, timestamp: int, offset: int) -> None:
-        """Enter the largest timestamp so far and its batch's last offset, if it is larger than the last one entered."""
+        """Add the largest timestamp so far and its batch's last offset, unless the last entry has the same or a
+        later timestamp.
+        """
         if timestamp >= 0 and (not self.timestamps or timestamp > self.timestamps[-1]):
             self.timestamps.append(timestamp)
             self.offsets.append(offset - self.base_offset)
 
     def offset_before(self, timestamp: int) -> int:
-        """Return an offset before which every record is older than `timestamp`; the base offset if none is known."""
+        """Return an offset such that every record before it is older than `timestamp`; the base offset if none is
+        known.
+        """
         at = bisect_left(self.timestamps, timestamp) - 1
         return self.base_offset + (self.offsets[at] if at >= 0 else 0)
 
     def last(self) -> tuple[int, int] | None:
-        """Return the largest timestamp entered and its offset."""
+        """Return the largest timestamp in the index and its offset; None if it is empty."""
         if not self.timestamps:
             return None
         return self.timestamps[-1], self.base_offset + self.offsets[-1]
@@ -168,7 +173,9 @@ class TimeIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes, base_offset: int, *, sound: bool = False) -> TimeIndex | None:
-        """Return the index in a file's content; None when it breaks the rules. `sound` as above."""
+        """Return the index in a file's content; None if it breaks the rules. `sound` is as in
+        `OffsetIndex.from_bytes`.
+        """
         if len(data) % TIME_ENTRY_BYTES:
             return None
         flat = array("i", data)
@@ -195,9 +202,11 @@ class MapMark(NamedTuple):
 
 
 class SegmentMap:
-    """The places of one segment's batches: sparse indexes, and each batch of the last part. Owned by the segment.
+    """The places of one segment's batches: sparse indexes, and every batch of the segment's last part. Owned by the
+    segment.
 
-    `max_timestamp` is the largest of the segment (-1 none), `max_timestamp_offset` the last offset of its batch.
+    `max_timestamp` is the largest timestamp of the segment (-1 if none), `max_timestamp_offset` the last offset of
+    its batch.
     """
 
     __slots__ = (
@@ -225,7 +234,7 @@ class SegmentMap:
         self._hints: dict[int, int] = {}
 
     def add(self, last_offset: int, position: int, size: int, max_timestamp: int) -> None:
-        """Enter the next batch: its last offset (inclusive), where it starts, its bytes, its largest timestamp."""
+        """Add the next batch: its last offset (inclusive), start position, size in bytes and largest timestamp."""
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
             self.max_timestamp_offset = last_offset
@@ -243,13 +252,13 @@ class SegmentMap:
             del self._tail_last_offsets[:TAIL_BATCHES]
 
     def mark(self) -> MapMark:
-        """Return the state now, for `reset`."""
+        """Return the present state, for `reset`."""
         return MapMark(
             len(self.offsets), len(self.times), self.max_timestamp, self.max_timestamp_offset, self._since_entry
         )
 
     def reset(self, mark: MapMark, log_end_offset: int) -> None:
-        """Forget the batches since `mark`; those that are left end before `log_end_offset`."""
+        """Forget the batches added since `mark`; the remaining ones end before `log_end_offset`."""
         entries, times, self.max_timestamp, self.max_timestamp_offset, self._since_entry = mark
         self.offsets.truncate(entries)
         self.times.truncate(times)
@@ -259,18 +268,20 @@ class SegmentMap:
         self._hints.clear()
 
     def forget_tail(self) -> None:
-        """Forget what is rarely read batch by batch: the segment is sealed."""
+        """Drop the list of single batches, which are rarely needed now that the segment is sealed."""
         self._tail_last_offsets = array("q")
         self._tail_positions = array("q")
 
     def hint(self, offset: int, position: int) -> None:
-        """Remember that the batch with `offset` or the first one after it starts at `position`."""
+        """Remember that the batch with `offset`, or the first one after it, starts at `position`."""
         if len(self._hints) >= MAX_HINTS:
             self._hints.clear()
         self._hints[offset] = position
 
     def start_of(self, offset: int) -> tuple[int, bool]:
-        """Return where to look for the first batch that ends at or after `offset`; True if it starts exactly there."""
+        """Return a position from which to look for the first batch that ends at or after `offset`, and True if it
+        starts exactly there.
+        """
         tail = self._tail_last_offsets
         if tail and offset >= tail[0]:
             at = bisect_left(tail, offset)
@@ -291,8 +302,8 @@ class SegmentMap:
         return self._tail_last_offsets[-1] if self._tail_last_offsets else None
 
     def agrees(self, last_offset: int, position: int) -> bool:
-        """Return True if the batch at `position` may end with `last_offset` (inclusive): it does, or it is not known
-        here.
+        """Return True unless the map shows that the batch at `position` has another last offset than `last_offset`
+        (inclusive).
         """
         tail = self._tail_positions
         if tail and position >= tail[0]:
@@ -301,7 +312,7 @@ class SegmentMap:
         return self.offsets.agrees(last_offset, position)
 
     def end_after(self, offset: int) -> int | None:
-        """Return the first known batch boundary behind the batch that holds `offset`; None when none is known."""
+        """Return the first known batch boundary behind the batch that has `offset`; None if none is known."""
         tail = self._tail_last_offsets
         if not tail or offset < tail[0]:
             return self.offsets.end_after(offset)
@@ -309,19 +320,19 @@ class SegmentMap:
         return self._tail_positions[at] if at < len(tail) else None
 
     def boundary_before(self, position: int) -> int:
-        """Return the largest known start of a batch that is at most `position`; 0 when there is none."""
+        """Return the largest known start of a batch that is at most `position`; 0 if there is none."""
         tail = self._tail_positions
         if tail and position >= tail[0]:
             return tail[bisect_right(tail, position) - 1]
         return self.offsets.boundary_before(position)
 
     def finish_times(self) -> None:
-        """Enter the largest timestamp itself: the time index of a finished file ends with it."""
+        """Add the largest timestamp as the last entry of the time index, as a finished file has it."""
         self.times.maybe_add(self.max_timestamp, self.max_timestamp_offset)
 
 
 def _grows(numbers: array[int]) -> bool:
-    """Return True if the numbers are from 0 up, each larger than the one before."""
+    """Return True if the numbers are not negative and each is larger than the previous one."""
     return not numbers or (numbers[0] >= 0 and all(map(lt, numbers, islice(numbers, 1, None))))
 
 

@@ -1,12 +1,13 @@
-"""`<base offset>.checksums`: CRC-32C of a segment's index files, which contain none. Pure.
+"""`<base offset>.checksums`: the CRC-32C of each index file of a segment, since these files contain no checksum.
+Pure.
 
     index 9a7c21f0
     timeindex 0d4f1e33
     txnindex 5e01bb7a
     checksums 71c0a2ff
 
-Each line: a file's suffix without its dot, and the CRC in 8 hexadecimal digits; only files that exist are listed. The
-last line covers the lines before it. Apache Kafka does not know the file, and does not mind it.
+Each line: a file's suffix without its dot, and the CRC in 8 hexadecimal digits; only files that exist are listed.
+The last line covers the lines before it. Apache Kafka does not know the file, and ignores it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def format_checksums(checksums: Mapping[str, int]) -> bytes:
 
 
 def parse_checksums(data: bytes) -> dict[str, int]:
-    """Return the CRC of each index file by suffix. ValueError when the content is not what `format_checksums` makes."""
+    """Return the CRC of each index file by suffix. Raise ValueError if the content does not have the form of
+    `format_checksums`.
+    """
     content = content_of(data, _OWN)
     if content is None:
         raise ValueError("its own checksum is missing")

@@ -1,4 +1,4 @@
-"""Reading whole batches from a segment: find the first one, read once, check every CRC before returning them."""
+"""Reading whole batches from a segment: the first one is found, all are read at once, and every CRC is checked."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BASE_OFFSET: Final = struct.Struct(">q")
 
 
 class BatchSpan(NamedTuple):
-    """One batch of the bytes read: `records[position : position + size]`. Offsets inclusive."""
+    """One batch within the bytes of a read: `records[position : position + size]`. Offsets are inclusive."""
 
     base_offset: int
     last_offset: int
@@ -57,24 +57,26 @@ class BatchSpan(NamedTuple):
 
 
 class ReadResult(NamedTuple):
-    """Whole batches back to back, and where each of them is. The first may begin before the offset asked for."""
+    """The bytes of whole batches, one behind the other, and the place of each. The first may begin before the
+    requested offset.
+    """
 
     records: bytes
     batches: Sequence[BatchSpan]
 
 
 class Found(NamedTuple):
-    """A record by its time, ms since the epoch."""
+    """A record found by its time, in ms since the epoch."""
 
     timestamp: int
     offset: int
 
 
 MOST_BATCHES: Final = 4_000
-"""Batches of one read: small ones take 0.7 µs each."""
+"""The most batches of one read; small ones take 0.7 µs each."""
 
 LOOKED_AT_BYTES: Final = 1024 * 1024
-"""Bytes in which a record is found by its time, unless the index has gaps."""
+"""The bytes that are read to find a record by its time, unless the index has gaps."""
 
 _LEAST_LENGTH: Final = HEADER_SIZE - LENGTH_OVERHEAD
 _new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
@@ -84,11 +86,12 @@ EMPTY: Final = ReadResult(b"", ())
 def read_segment(
     segment: Segment, offset: int, max_bytes: int, upto: int, *, min_one_batch: bool, max_offsets: int | None
 ) -> ReadResult | ErrorCode:
-    """Batches of one segment from the one that holds `offset` (or the first after it), all below `upto` (exclusive).
+    """Return whole batches of one segment, from the one that has `offset` or the first after it, all below `upto`
+    (exclusive).
 
-    Not more than `max_bytes`, but for one batch with `min_one_batch`; not beyond the batch with the `max_offsets`th
-    offset, and `MOST_BATCHES` at most. CORRUPT_MESSAGE when the first batch is damaged: what is damaged is never
-    served. OSError as the file's.
+    There are at most `max_bytes`, but with `min_one_batch` at least one batch; at most `MOST_BATCHES`; and none
+    behind the batch with the `max_offsets`th offset. Return CORRUPT_MESSAGE if the first batch is damaged; damaged
+    batches are never returned. Raise OSError as the file does.
     """
     start = position_of(segment, offset)
     if start is None:
@@ -117,7 +120,7 @@ def read_segment(
 
 
 def _extent(segment: Segment, start: int, max_bytes: int, stop: int) -> int:
-    """Return how many bytes to read from `start`: up to a batch boundary wherever one is known."""
+    """Return how many bytes to read from `start` on: up to a batch boundary if one is known."""
     segment_map = segment.map
     end = segment.size
     if end - start > max_bytes:
@@ -132,13 +135,13 @@ def _extent(segment: Segment, start: int, max_bytes: int, stop: int) -> int:
 
 
 _Sound = tuple[list[BatchSpan], int, str | None]
-"""Spans of whole, sound batches, where they end, and what is wrong with the next one."""
+"""The spans of whole, sound batches, the position where they end, and the fault of the next batch."""
 
 
 def _without_misplaced(
     segment: Segment, start: int, offset: int, spans: list[BatchSpan], end: int, fault: str | None
 ) -> _Sound:
-    """Return the same without a batch that has no business at its offset: a base offset is covered by no CRC."""
+    """Return the sound batches without one at the wrong offset, since the CRC does not cover a base offset."""
     first = spans[0]
     if first.base_offset != offset and not segment.map.agrees(first.last_offset, start):
         return [], 0, f"base offset {first.base_offset} of another batch"
@@ -156,7 +159,7 @@ def _without_misplaced(
 
 
 def _due_at(segment: Segment, position: int) -> int:
-    """Return the offset behind the batch that ends at `position`; UNKNOWN if it is not known."""
+    """Return the offset expected behind the batch that ends at `position`; UNKNOWN if that is not known."""
     start = segment.map.offsets.boundary_before(position - 1) if position else 0
     due = UNKNOWN if start else segment.base_offset
     walk = BatchWalk(segment.read_at, position, position=start, next_offset=due, check_crc=False)
@@ -166,7 +169,9 @@ def _due_at(segment: Segment, position: int) -> int:
 
 
 def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
-    """Return the fault of a first batch that was not read because of its offsets; None if it is not due yet."""
+    """Return the fault of a first batch that was not read because of its offsets; None if it only lies beyond the
+    read's limit.
+    """
     base_offset, _, _, _, _, last_delta, _ = _SPAN.unpack_from(data)
     last_offset = base_offset + last_delta
     if last_offset < segment.limit and segment.map.agrees(last_offset, start):
@@ -175,9 +180,7 @@ def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
 
 
 def _sound_batches(data: bytes, offset: int, upto: int, stop: int, gaps: bool) -> _Sound:
-    """Return the sound batches from the start of `data`: up to one that reaches `upto`, including the one that reaches
-    `stop`.
-    """
+    """Return the sound batches from the start of `data`: those below `upto`, up to the one that reaches `stop`."""
     spans: list[BatchSpan] = []
     append = spans.append
     unpack = _SPAN.unpack_from
@@ -215,7 +218,9 @@ def _damaged(segment: Segment, position: int, offset: int, fault: str) -> ErrorC
 
 
 def position_of(segment: Segment, offset: int) -> int | None:
-    """Return where the batch starts that holds `offset`, or the first one after it; None if the segment ends before."""
+    """Return the position of the batch that has `offset`, or of the first one after it; None if the segment ends
+    before.
+    """
     if segment.map.ends_before(offset):
         return None
     position, exact = segment.map.start_of(offset)
@@ -244,8 +249,8 @@ async def find_timestamp(
 ) -> Found | None:
     """Return the first record of the segment with at least that timestamp, from `start_offset` and below `upto`.
 
-    Damage is passed over. A batch with more than `most_opened` bytes of records, or too many of them, is not looked
-    into: it counts from its first offset on. Breathes while it looks into a large batch.
+    Damage is passed over. A batch with more than `most_opened` bytes of records, or with too many records, is not
+    opened: the result is its first offset. This breathes while it looks into a large batch.
     """
     segment_map = segment.map
     first = max(start_offset, segment_map.times.offset_before(timestamp))
@@ -283,9 +288,10 @@ async def _look_into(
     *,
     breathe: Callable[[int], Breath],
 ) -> tuple[int, int] | None:
-    """Do `find_record`, in steps where that takes longer than a turn.
+    """Call `find_record`, in steps if it takes longer than a turn.
 
-    Raises TooLargeToOpen for a batch that no producer could have sent to this broker: its first offset will do.
+    Raise TooLargeToOpen for a batch that no producer could have sent to this broker; the caller then uses its first
+    offset.
     """
     if header.compression and header.records_count > MOST_RECORDS:
         raise TooLargeToOpen(f"{header.records_count} records")

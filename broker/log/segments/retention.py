@@ -1,4 +1,4 @@
-"""Retention: which segments of a log have expired, by their age (`retention.ms`) or its size (`retention.bytes`)."""
+"""Retention: the expiry of a log's segments by age (`retention.ms`) or by the log's size (`retention.bytes`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shareq.protocol.records.batch import NO_TIMESTAMP
 def expired_segments(
     segments: SegmentList, settings: LogSettings, now_wall_ms: int, log_end_offset: int, high_watermark: int
 ) -> int:
-    """Return how many segments, the oldest first, have expired (Kafka: UnifiedLog.deleteOldSegments).
+    """Return how many of the oldest segments have expired (Kafka: UnifiedLog.deleteOldSegments).
 
     A segment that reaches beyond the high watermark has never expired.
     """

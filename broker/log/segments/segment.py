@@ -1,8 +1,8 @@
 """The layout of a segment's `.log` file: record batches of magic 2 back to back, without any other bytes.
 
-A segment is named by its base offset in 20 digits and never holds an offset below it. Offsets grow from batch to batch,
-with gaps where compaction removed some. This module is pure: it reads through a function, and finds how far a file can
-be believed.
+A segment is named by its base offset in 20 digits and never holds an offset below it. Offsets grow from batch to
+batch, with gaps where compaction removed batches. This module is pure: it reads through a function, and finds the
+part of a file that is valid.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _CHUNK_BYTES: Final = 1024 * 1024
 _HEADER_CHUNK_BYTES: Final = 16 * 1024
 
 ReadAt = Callable[[int, int], bytes]
-"""`read_at(position, size)`: up to `size` bytes of the file; fewer only at its end."""
+"""A function `read_at(position, size)` that returns up to `size` bytes of the file; fewer only at its end."""
 
 
 def file_name(base_offset: int, suffix: str) -> str:
-    """Name of one of a segment's files."""
+    """Return the name of a segment's file with this suffix."""
     return f"{base_offset:0{_OFFSET_DIGITS}d}{suffix}"
 
 
@@ -53,13 +53,13 @@ def offset_of_file(name: str, suffix: str) -> int | None:
 
 
 class BatchWalk:
-    """Walk the batches of a `.log` file in order, as far as they can be believed.
+    """A walk of the batches of a `.log` file in order, as far as they are valid.
 
     Iterating gives `(position, header)`. It ends at the end of the file or at the first byte that does not begin a
-    whole, sound batch; then `position` is the length of the valid prefix, `next_offset` the offset that would follow
-    and `fault` describes the problem there (None at the end of the file). With `check_crc` every byte is read and
-    checked, otherwise only headers are looked at. Without `gaps` each batch has to begin at the offset behind the one
-    before it; the first one at `next_offset`, unless that is UNKNOWN. No batch may reach beyond `limit` (exclusive).
+    whole, sound batch; then `position` is the length of the valid prefix, `next_offset` is the offset that would
+    follow, and `fault` describes the problem there (None at the end of the file). With `check_crc`, every byte is
+    read and checked, otherwise only headers. Without `gaps`, each batch must begin where the previous one ends, and
+    the first one at `next_offset`, unless that is UNKNOWN. No batch may reach beyond `limit` (exclusive).
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class BatchWalk:
         self.fault: str | None = None
 
     def resumed(self, position: int, next_offset: int, size: int | None = None) -> BatchWalk:
-        """Return a new walk of the same file in the same way from `position` on, where `next_offset` is due; up to the
-        end, or to `size`.
+        """Return a new walk of the same file with the same checks, from `position` on, where `next_offset` is
+        expected; up to the end, or to `size`.
         """
         return BatchWalk(
             self.read_at,
@@ -127,18 +127,18 @@ class BatchWalk:
             self.next_offset = base_offset + header.last_offset_delta + 1
 
     def batch(self, header: BatchHeader) -> bytes:
-        """Return the bytes of the batch whose header was given last."""
+        """Return the bytes of the batch with this header, the last one that the walk has given."""
         return self.bytes_at(self.position, header.size)
 
     def bytes_at(self, position: int, size: int) -> bytes:
-        """Return `size` bytes from a position that the walk has passed, best a short while ago."""
+        """Return `size` bytes from a position that the walk has passed. Recent ones may still be in memory."""
         start = position - self._chunk_at
         if start >= 0 and start + size <= len(self._chunk):
             return self._chunk[start : start + size]
         return self.read_at(position, size)
 
     def _load(self) -> bool:
-        """Read on at the position; False when not even a header is left."""
+        """Read the next bytes at the position. Return False if not even a header is left."""
         self._chunk = self.read_at(self.position, _CHUNK_BYTES if self._check_crc else _HEADER_CHUNK_BYTES)
         self._chunk_at = self.position
         if len(self._chunk) >= HEADER_SIZE:
@@ -163,7 +163,7 @@ class BatchWalk:
         return f"last offset {header.last_offset} where offset {self._limit} is the next segment's"
 
     def _crc(self, start: int, size: int) -> int:
-        """CRC of the batch at the position, which is `start` in the chunk."""
+        """Return the CRC of the batch at the position, which begins at `start` in the chunk."""
         if start + size <= len(self._chunk):
             return crc32c(memoryview(self._chunk)[start + CRC_START : start + size])
         return _crc_of(self.read_at, self.position + CRC_START, self.position + size)
@@ -172,12 +172,13 @@ class BatchWalk:
 def valid_batch_after(
     read_at: ReadAt, size: int, position: int, next_offset: int, limit: int | None = None
 ) -> int | None:
-    """Position of a sound batch behind the unsound bytes at `position`, or None: then these are a torn tail.
+    """Return the position of a sound batch behind the unsound bytes at `position`; None if there is none, so that
+    these are a torn tail.
 
-    A truncation at `position` loses all bytes behind it, so this looks at every byte. Bytes *inside* the batch that
-    starts at `position` may look like a batch when a record contains one; if the header there is plausible, they count
-    only if the header's CRC is right up to them: then its length is the wrong field. Position -1 stands for unsound
-    bytes before the file. No batch counts that reaches beyond `limit` (exclusive).
+    Since a cut at `position` loses all bytes behind it, every byte is looked at. Bytes inside the batch at
+    `position` may look like a batch, if a record contains one. If the header at `position` is plausible, they count
+    only if its CRC is right for the bytes before them: then its length is the wrong field. Position -1 stands for
+    unsound bytes before the file. A batch that reaches beyond `limit` (exclusive) does not count.
     """
     head = read_at(position, HEADER_SIZE) if position >= 0 else b""
     header = read_header(head) if len(head) == HEADER_SIZE else None
@@ -196,7 +197,7 @@ def valid_batch_after(
 
 
 def is_sound_at(read_at: ReadAt, size: int, position: int) -> BatchHeader | None:
-    """Return the header of the batch at `position` if its CRC is right, whatever its offset is."""
+    """Return the header of the batch at `position` if its CRC is right, whatever its offset; otherwise None."""
     head = read_at(position, HEADER_SIZE) if 0 <= position <= size - HEADER_SIZE else b""
     if len(head) < HEADER_SIZE:
         return None
@@ -208,9 +209,9 @@ def is_sound_at(read_at: ReadAt, size: int, position: int) -> BatchHeader | None
 
 
 def runs_past_the_end(read_at: ReadAt, size: int, position: int) -> bool:
-    """Return True if the bytes from `position` on can be a write that was cut off: the beginning of one batch.
+    """Return True if the bytes from `position` on may be the beginning of a batch whose write was cut off.
 
-    They cannot if they are all of a batch, of which only the length is wrong.
+    They are not if they are a whole batch of which only the length is wrong.
     """
     left = size - position
     head = read_at(position, HEADER_SIZE)
@@ -223,7 +224,7 @@ def runs_past_the_end(read_at: ReadAt, size: int, position: int) -> bool:
 
 
 def _is_credible(header: BatchHeader, next_offset: int) -> bool:
-    """Return True if this is the header that the log would have written here."""
+    """Return True if the log could have written a batch with this header here."""
     return (
         header.base_offset == next_offset
         and header.magic == MAGIC
@@ -244,7 +245,7 @@ def _is_possible(header: BatchHeader, next_offset: int, left: int) -> bool:
 
 
 def _candidates(read_at: ReadAt, size: int, start: int, next_offset: int) -> Iterator[int]:
-    """Positions where the bytes have the shape of a header with an offset of this segment."""
+    """Yield positions where the bytes have the form of a header with an offset of this segment."""
     high = {(offset >> 32).to_bytes(4, "big") for offset in (next_offset, next_offset + MAX_RELATIVE_OFFSET)}
     offsets = b"|".join(re.escape(part) for part in sorted(high))
     # A look-ahead, so that overlapping shapes are all found: base offset, length >= 0, epoch, magic 2, CRC, attributes.

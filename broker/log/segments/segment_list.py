@@ -1,4 +1,4 @@
-"""The segments of one log in order: which one an offset is in, and reading across them."""
+"""The segments of one log in order: the lookup of an offset's segment, and reads across segments."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class SegmentList:
         return len(self._segments)
 
     def all(self) -> Sequence[Segment]:
-        """Return the segments; the sequence changes with the log."""
+        """Return the segments. The sequence changes when the log does."""
         return self._segments
 
     def from_offset(self, offset: int) -> Sequence[Segment]:
-        """Return the segments from the one that contains `offset`, or would, to the last one."""
+        """Return the segments from the one to which `offset` belongs up to the last one."""
         return self._segments[self._at(offset) :]
 
     def base_of(self, at: int) -> int:
         return self._bases[at]
 
     def add(self, segment: Segment) -> None:
-        """Have a new last segment."""
+        """Add a segment at the end."""
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
 
@@ -47,11 +47,11 @@ class SegmentList:
         return sum(segment.size for segment in self._segments)
 
     def before(self, offset: int) -> Sequence[Segment]:
-        """Return the segments that end at or before `offset`, never the last one."""
+        """Return the segments that end at or before `offset`, except the last one of the log."""
         return self._segments[: max(bisect_right(self._bases, offset) - 1, 0)]
 
     def remove_before(self, offset: int) -> int:
-        """Remove the segments, with their files, that end at or before `offset`; how many. The last one stays."""
+        """Remove the segments that end at or before `offset`, with their files; return how many. The last one stays."""
         going = self.before(offset)
         for segment in going:
             self._bases.pop(0)
@@ -60,7 +60,9 @@ class SegmentList:
         return len(going)
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
-        """Replace adjoining segments by one segment; the caller handles their files. ValueError if not here."""
+        """Replace adjoining segments by one segment; the caller handles their files. Raise ValueError if they are
+        not in the list.
+        """
         at = self._segments.index(old[0])
         if self._segments[at : at + len(old)] != list(old):
             raise ValueError(f"{new.log_path}: not in the place of {[segment.base_offset for segment in old]}")
@@ -68,7 +70,7 @@ class SegmentList:
         self._bases[at : at + len(old)] = [new.base_offset]
 
     def _at(self, offset: int) -> int:
-        """Index of the segment that holds `offset`, or would."""
+        """Return the index of the segment to which `offset` belongs."""
         bases = self._bases
         if bases and offset >= bases[-1]:
             return len(bases) - 1
@@ -79,9 +81,9 @@ class SegmentList:
     ) -> ReadResult | ErrorCode:
         """Read like `read_segment`, from the first segment that has a batch at `offset` or after it.
 
-        Raise the files' OSError.
+        Raise OSError as the files do.
 
-        Damage found where an index file pointed to may be the index file's: then its map is rebuilt from the log.
+        If an index file led to the damage, the index file itself may be wrong: its map is then rebuilt from the log.
         """
         if self.missing and covering(self.missing, offset) is not None:
             return ErrorCode.CORRUPT_MESSAGE
@@ -107,9 +109,9 @@ class SegmentList:
         return ErrorCode.CORRUPT_MESSAGE if self._segments else EMPTY
 
     def miss(self, offset: int, end_offset: int) -> None:
-        """Note that a read at `offset` was refused as damaged, unless it is known.
+        """Note that a read at `offset` was refused because of damage, unless that is known.
 
-        Without a batch behind it, no record up to `end_offset` (exclusive) is readable. OSError as the file's.
+        If no batch follows, no record up to `end_offset` (exclusive) is readable. Raise OSError as the file does.
         """
         if self._lost_at(offset) is None:
             is_last = bool(self._segments) and position_of(self._segments[-1], offset) is None
@@ -117,8 +119,8 @@ class SegmentList:
             insort(self.missing, DamagedRange(offset, after, 0, 0, "unreadable"))
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """Return the offsets around `offset` that are known to be unreadable, as (first, the one behind the last); or
-        None.
+        """Return the known unreadable offsets around `offset`, as the first one and the end (exclusive); None if
+        there are none.
         """
         found = self._lost_at(offset)
         if found is None:
@@ -134,7 +136,7 @@ class SegmentList:
         return offset if missing is None else missing.next_offset
 
     def any_lost(self) -> bool:
-        """Return True if anything is known to be unreadable."""
+        """Return True if any offsets are known to be unreadable."""
         return bool(self.missing) or any(segment.damaged for segment in self._segments)
 
     def _lost_at(self, offset: int) -> tuple[int, int] | None:
@@ -144,8 +146,10 @@ class SegmentList:
         return None if lost is None else (lost.first_offset, lost.next_offset)
 
     def bytes_between(self, offset: int, upto: int) -> int:
-        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive, above `offset`); 0 if
-        no segment is left.
+        """Return the number of bytes of the batches from the one that has `offset` to the last below `upto`
+        (exclusive).
+
+        `upto` must be above `offset`. Return 0 if no segment is left.
         """
         if not self._segments:
             return 0
@@ -159,17 +163,18 @@ class SegmentList:
         return sum(segment.size for segment in self._segments[first:last]) + end - start
 
     def most_between(self, offset: int, upto: int) -> int:
-        """Return `bytes_between`, or more, without a look at the files."""
+        """Return at least the result of `bytes_between`, without reading files."""
         return sum(segment.size for segment in self._segments[self._at(offset) : self._at(upto - 1) + 1])
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
-        """Return True if one segment holds both offsets, so that one read may reach from one to the other."""
+        """Return True if one segment has both offsets, so that one read may cover them."""
         return self._at(offset) == self._at(upto)
 
     def next_header(self, offset: int) -> BatchHeader | None:
-        """Return the header of the batch that contains `offset`, or of the first one after it; None behind the last
-        batch, and if the batch is not completely inside its segment: then its length is not trusted. OSError as the
-        files'.
+        """Return the header of the batch that has `offset`, or of the first one after it.
+
+        Return None behind the last batch, and for a batch that is not completely inside its segment, since its
+        length is not trusted. Raise OSError as the files do.
         """
         for segment in self._segments:
             position = None if segment.map.ends_before(offset) else position_of(segment, offset)
@@ -181,7 +186,9 @@ class SegmentList:
     async def find_timestamp(
         self, timestamp: int, start_offset: int, upto: int, most_opened: int, breathe: Callable[[int], Breath]
     ) -> Found | None:
-        """Return the first record with at least that timestamp, from `start_offset` and below `upto`; see `reader`."""
+        """Return the first record with at least that timestamp, from `start_offset` on and below `upto`; see
+        `reader.find_timestamp`.
+        """
         for segment in list(self._segments):  # they may be replaced in a pause
             while (arrived := segment.load_map()) is not None:
                 await arrived
@@ -192,6 +199,6 @@ class SegmentList:
         return None
 
     def max_timestamp(self, *, but_last: bool) -> int:
-        """Return the largest timestamp of the segments, -1 without any."""
+        """Return the largest timestamp of the segments; -1 if there are none."""
         segments = self._segments[: -1 if but_last else None]
         return max((segment.map.max_timestamp for segment in segments), default=NO_TIMESTAMP)

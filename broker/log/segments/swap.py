@@ -1,4 +1,4 @@
-"""A swap of old segments for a cleaned one, such that a crash leaves either all old ones or the new one.
+"""The swap of old segments for a cleaned one, after which a crash leaves either all old ones or the new one.
 
     <base>.log.cleaned    being written; removed by a start
     <base>.log.swap       complete, on stable storage, and valid: a start puts it in its place
@@ -6,10 +6,10 @@
     <base>.log.deleted    replaced; removed by a start
 
 The names are Apache Kafka's. A `.swap` file replaces everything from its base offset to the offset behind its last
-batch, which is why its last batch is kept even when it is empty. The old index files at its base are removed before it
-counts, so that no crash leaves an index of the old log beside the new one. The replaced segments are removed, durably,
-before the `.swap` file is renamed: otherwise a power loss could bring back an old segment with the same offsets as the
-new one.
+batch, which is why its last batch is kept even when it is empty. The old index files at its base offset are removed
+before the swap is valid, so that no crash leaves an old index beside the new log. The replaced segments are removed,
+durably, before the `.swap` file is renamed: otherwise a power loss could bring back an old segment with the same
+offsets as the new one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ logger = logging.getLogger(__name__)
 
 
 def new_cleaned_segment(pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
-    """Return an empty `.cleaned` segment, not yet of any log. OSError when an old one is in the way."""
+    """Return an empty `.cleaned` segment, which belongs to no log yet. Raise OSError if an old one exists and cannot
+    be removed.
+    """
     segment = Segment(pool, folder, base_offset, 0, interval_bytes, CLEANED_SUFFIX)
     _remove(pool.fs, segment.log_path)
     segment.set_map(segment.new_map(), proven=True)
@@ -54,17 +56,18 @@ def new_cleaned_segment(pool: FilePool, folder: str, base_offset: int, interval_
 
 
 def discard(fs: Fs, segment: Segment) -> None:
-    """Give up a segment that does not count yet."""
+    """Remove a segment that does not count yet."""
     segment.close()
     remove_quietly(fs, segment.log_path)
     remove_quietly(fs, segment.path(TXN_INDEX_SUFFIX) + SWAP_SUFFIX)
 
 
 def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTransaction], *, sync: bool) -> None:
-    """Make a `.cleaned` segment count, whose bytes are on stable storage. After an OSError it is discarded.
+    """Commit a `.cleaned` segment, whose bytes are on stable storage, by giving it the suffix `.swap`. Discard it
+    after an OSError.
 
-    `aborted`: the content of its transaction index. Without `sync`, the file system must ensure that a power loss does
-    not undo the rename and yet keep later changes of the folder.
+    `aborted`: the content of its transaction index. Without `sync`, the file system must ensure that a power loss
+    does not undo the rename and yet keep later changes of the folder.
     """
     base = segment.base_offset
     txn_index = segment.path(TXN_INDEX_SUFFIX)
@@ -88,9 +91,10 @@ def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTrans
 def finish(fs: Fs, folder: str, base_offset: int, end_offset: int, *, sync: bool = True) -> list[str]:
     """Rename the segments that a `.swap` segment replaces, then give it its name.
 
-    It replaces the files of offsets from `base_offset` up to `end_offset` (exclusive). Returns the paths of the files
-    now named `.deleted`, which can be removed at any time. OSError when that stopped half way: to be called again, now
-    or at a start. With `sync` no power cut brings back what was replaced once the new segment has its name.
+    It replaces the files with offsets from `base_offset` to `end_offset` (exclusive). Return the paths of the files
+    now named `.deleted`, which can be removed at any time. Raise OSError if that stopped half way: then this must be
+    called again, now or at a start. With `sync`, no power loss brings back the replaced files once the new segment
+    has its name.
     """
     names = fs.list_dir(folder)
     deleted: list[str] = []
@@ -114,10 +118,11 @@ def finish(fs: Fs, folder: str, base_offset: int, end_offset: int, *, sync: bool
 
 
 def finish_interrupted(fs: Fs, folder: str, names: Sequence[str]) -> None:
-    """Finish at a start the swaps that count already, and remove the rest. `names` are the folder's. Raise OSError.
+    """Finish, during a start, the swaps that were committed, and remove the files of others. `names` are the
+    folder's. Raise OSError.
 
-    A damaged `.swap` file, which no crash produces, is removed, too, if the segments that it replaces still exist. Else
-    it takes its place as it is.
+    A damaged `.swap` file, which no crash produces, is removed, too, if the segments that it replaces still exist.
+    Otherwise it is used as it is.
     """
     swaps = [name.removesuffix(SWAP_SUFFIX) for name in names if name.endswith(SWAP_SUFFIX)]
     bases = [base for name in swaps if (base := offset_of_file(name, LOG_SUFFIX)) is not None]
@@ -161,7 +166,7 @@ def _finish_or_undo(fs: Fs, folder: str, base: int, names: Sequence[str]) -> Non
 
 
 def tidy(fs: Fs, folder: str, segments: Sequence[Segment]) -> None:
-    """Finish and remove what a pass that failed has left. `segments` are the log's. OSError."""
+    """Finish the swaps of a failed pass, and remove its files. `segments` are the log's. Raise OSError."""
     in_use = {file_name(segment.base_offset, "") for segment in segments if segment.suffix}
     for name in fs.list_dir(folder):
         stem = name.partition(".")[0]

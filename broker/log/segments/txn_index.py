@@ -6,12 +6,13 @@
      2  int64  producerId
     10  int64  firstOffset       of the transaction, perhaps in an earlier segment
     18  int64  lastOffset        the abort marker's
-    26  int64  lastStableOffset  when the marker was written: where the oldest transaction began that was still open,
-                                 or the offset behind the marker
+    26  int64  lastStableOffset  when the marker was written: the start of the oldest transaction still open, or the
+    offset behind the marker
 
-A read that ends below an entry's last stable offset need not look at later entries: their transactions began after it.
-Nothing in the file shows that entries are missing at its end, so a lost file makes aborted records look committed. So
-it is written durably before anything relies on it, and rebuilt from the log wherever the log is read again.
+A read that ends below an entry's last stable offset need not look at later entries: their transactions began after
+it. Nothing in the file shows that entries are missing at its end, so a lost file makes aborted records look
+committed. So it is written durably before anything relies on it, and rebuilt from the log wherever the log is read
+again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ENTRY: Final = Struct(">hqqqq")
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction that was aborted; offsets inclusive, `last_offset` is its marker's."""
+    """An aborted transaction. Offsets are inclusive; `last_offset` is that of its marker."""
 
     producer_id: int
     first_offset: int
@@ -43,7 +44,8 @@ def entries_to_bytes(entries: Iterable[AbortedTransaction]) -> bytes:
 def entries_from_bytes(data: bytes, base_offset: int, end_offset: int) -> list[AbortedTransaction] | None:
     """Return the entries in the file of the segment with offsets from `base_offset` to `end_offset` (exclusive).
 
-    None if they cannot be that segment's: cut short, another version, or offsets out of order.
+    Return None if the file is cut short, has another version, or has offsets that are out of order or not the
+    segment's.
     """
     if len(data) % _ENTRY.size:
         return None

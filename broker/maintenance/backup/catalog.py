@@ -22,7 +22,7 @@ _HASH_LETTERS: Final = 64
 
 
 class CatalogError(ValueError):
-    """The catalog is not one, is damaged, or is of a newer release."""
+    """Error: the catalog is invalid, is damaged, or is of a newer release."""
 
 
 class Entry(NamedTuple):
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """One backup. `taken_ms` is wall-clock time in milliseconds: the moment that it shows."""
+    """One backup. `taken_ms` is the moment of its content, as wall-clock time in milliseconds."""
 
     cluster_id: str
     taken_ms: int
@@ -48,7 +48,7 @@ class Catalog:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The bytes of all files together."""
         return sum(entry.size for entry in self.entries)
 
     def to_bytes(self) -> bytes:
@@ -65,7 +65,7 @@ class Catalog:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Catalog:
-        """CatalogError when a byte is not as it was written, or a newer release wrote it."""
+        """Return the catalog in these bytes. Raise CatalogError if a byte has changed, or a newer release wrote it."""
         body, newline, tail = data.rstrip(b"\n").rpartition(b"\n")
         body += newline
         try:
@@ -89,7 +89,7 @@ class Catalog:
 
 
 def is_safe_path(path: str) -> bool:
-    """Return True if the path stays below the folder that it is relative to."""
+    """Return True if the path stays below the folder to which it is relative."""
     parts = path.split("/")
     return bool(path) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
 

@@ -1,4 +1,4 @@
-"""`shareq backup` and `shareq restore`: what they print."""
+"""`shareq backup` and `shareq restore`: the commands and their output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADER: Final = f"{'name':<22}{'moment':<26}{'files':>8}{'size':>12}"
 
 
 def backup(data_dir: str, dest: str, keep: int | None, patience_s: float, out: Write, err: Write) -> None:
-    """Take one backup. MaintenanceError."""
+    """Take one backup and print the result. Raise MaintenanceError."""
     progress = Progress("backup", time.monotonic, err)
     try:
         taken = take_backup(data_dir, dest, patience_s=patience_s, progress=progress, keep=keep)
@@ -37,7 +37,7 @@ def backup(data_dir: str, dest: str, keep: int | None, patience_s: float, out: W
 
 
 def list_backups(dest: str, as_json: bool, out: Write) -> None:
-    """Print the backups, the oldest first. MaintenanceError."""
+    """Print the backups, the oldest first. Raise MaintenanceError."""
     store = BackupStore.existing(dest)
     rows = []
     for name in store.names():
@@ -52,7 +52,7 @@ def list_backups(dest: str, as_json: bool, out: Write) -> None:
 
 
 def check_backups(dest: str, out: Write, err: Write) -> bool:
-    """Read every backup whole; whether all are as they were written. MaintenanceError."""
+    """Read all backups completely. Return True if they are as they were written. Raise MaintenanceError."""
     store = BackupStore.existing(dest)
     sound = True
     for name in store.names():
@@ -65,7 +65,7 @@ def check_backups(dest: str, out: Write, err: Write) -> bool:
 
 
 def restore(dest: str, data_dir: str, name: str | None, out: Write, err: Write) -> None:
-    """Restore one backup. MaintenanceError."""
+    """Restore one backup and print the result. Raise MaintenanceError."""
     progress = Progress("restore", time.monotonic, err, "files")
     try:
         restored = restore_backup(OsFs(lambda call: call()), dest, data_dir, name=name, progress=progress)

@@ -1,4 +1,4 @@
-"""A copier of data folder files into objects of the store: whole sound batches, each content once."""
+"""A copier of a data folder's files into objects of the store: whole sound batches, and each content only once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PACK_BYTES: Final = 32 * 1024 * 1024
 
 
 class Copier:
-    """Copies the files of one backup. `earlier`: the entries of the last backup by path, if their objects exist.
+    """The copying of one backup's files. `earlier` has the entries of the last backup by path, if their objects
+    exist.
 
     `new_bytes` counts the bytes written to the store, `warnings` names damage that was copied unchanged.
     """
@@ -35,9 +36,9 @@ class Copier:
         self.warnings: list[str] = []
 
     def copy_log(self, log: HeldLog) -> int:
-        """Copy the files of one log; returns the offset at which the copy ends (exclusive), -1 without a segment.
+        """Copy the files of one log. Return the offset where the copy ends (exclusive), -1 if it has no segment.
 
-        Raises ChangedMeanwhileError, OSError, and the store's MaintenanceError.
+        Raise ChangedMeanwhileError, OSError, and the store's MaintenanceError.
         """
         end = -1
         for file in log.files:
@@ -56,22 +57,22 @@ class Copier:
         return end
 
     def add(self, path: str, content: bytes) -> None:
-        """Add a file that the backup makes itself."""
+        """Add a file that the backup itself creates."""
         self._add(path, content, ())
 
     def entries(self) -> tuple[Entry, ...]:
-        """Everything copied so far, all of it on stable storage."""
+        """Return the entries of all files copied so far, once their contents are on stable storage."""
         self._write_pack()
         return tuple(self._entries)
 
     def _unchanged(self, file: HeldFile) -> Entry | None:
-        """Return the earlier backup's entry of the same path, if the file looks as it did then."""
+        """Return the earlier backup's entry of the same path if the file has not changed since; otherwise None."""
         entry = self._earlier.get(file.name)
         return entry if entry is not None and entry.seen == tuple(file.seen) and entry.object == entry.sha256 else None
 
     def _sound_prefix(self, file: HeldFile, base: int, *, is_active: bool) -> tuple[int, int]:
-        """Return how many bytes of a segment to copy and the offset behind them, without a write that was incomplete at
-        the moment.
+        """Return how many bytes of a segment to copy, and the offset behind them; a write that is incomplete at that
+        moment is left out.
         """
         walk = BatchWalk(file.read_at, file.size, next_offset=base)
         for _ in walk:

@@ -1,12 +1,13 @@
-"""The metadata of a data folder for a backup: read without disturbing the broker, as files that a start takes.
+"""The metadata of a data folder for a backup: it is read without disturbing the broker, and written as files that a
+start can use.
 
 The metadata is read after the ends of the logs. So it may have a topic that is newer than the logs, or lack a topic
-whose folder was copied. Both are states that a crash can leave: a topic is created in the metadata before its folders
-appear, and deleted in the metadata before its folders are removed. Producer ids in the logs were allocated in the
-metadata before.
+whose folder was copied. Both are states that a crash can leave: a topic is created in the metadata before its
+folders appear, and deleted in the metadata before its folders are removed. Producer ids in the logs were allocated
+in the metadata before.
 
-Both records of the metadata are read, the database as a copy of its files. A broker may be writing them: a torn copy
-does not match its digest, and the other copy, or another try, contains the commit.
+Both records of the metadata are read, the database as a copy of its files. A broker may be writing them at that
+moment: a torn copy does not match its digest; the other copy, or another attempt, has the commit.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class CopiedMetadata:
         return self.state.topics
 
     def files(self) -> dict[str, bytes]:
-        """Contents by path, in the order in which a restore makes them: the last one makes it a data folder."""
+        """Return contents by path, in the order in which a restore writes them. The last one makes the folder a data
+        folder.
+        """
         return {
             JOURNAL_FILE: format_journal(self.cluster_id, self.state, self.number, self.digest),
             META_DB_FILE: self._database(),
@@ -72,9 +75,9 @@ class CopiedMetadata:
 
 
 def copy_metadata(data_dir: str) -> CopiedMetadata:
-    """Copy the metadata committed up to now.
+    """Copy the metadata committed so far.
 
-    Raise MaintenanceError if the folder is no data folder, or has no metadata to trust.
+    Raise MaintenanceError if the folder is no data folder, or has no metadata that can be trusted.
     """
     if not os.path.isdir(data_dir):
         raise MaintenanceError(f"{data_dir}: no such folder", usage=True)
@@ -93,7 +96,7 @@ def copy_metadata(data_dir: str) -> CopiedMetadata:
 
 
 def _look(fs: ReadOnlyFs, data_dir: str) -> Found | None:
-    """Return the record that counts; None when a broker seems to be writing both."""
+    """Return the record to trust; None if a broker seems to be writing both."""
     with copied_database(data_dir) as database:
         records = look_at_records(database(), JournalFile(fs, data_dir))
     if records.verdict not in _CERTAIN:

@@ -25,7 +25,8 @@ _LOOKS_BEFORE_PAUSE: Final = 200
 
 
 class Sight(NamedTuple):
-    """One log as it was seen: `listing` changes with the names in its folder; the active segment and its bytes.
+    """The state of one log at a look. `listing` changes with the names in its folder; the other fields are the
+    active segment and its bytes.
 
     `base_offset` is -1 for a folder without a segment.
     """
@@ -40,18 +41,18 @@ Sights = Mapping[str, Sight]
 
 
 class Watched(Protocol):
-    """The logs of a data folder, by folder name."""
+    """The logs of a data folder, by folder name, as a backup looks at them."""
 
     def look_at_all(self) -> dict[str, Sight]:
-        """Every log there is now."""
+        """Return the state of every existing log."""
 
     def look_at(self, names: Collection[str]) -> dict[str, Sight]:
         """Look at these logs as quickly as possible; leave out those whose folder was deleted."""
 
     def is_plain(self, name: str, before: Sight | None, after: Sight | None) -> bool:
-        """Return True if the writes between the two sights are independent of other logs.
+        """Return True if the writes between the two looks are independent of other logs.
 
-        These are records without a transaction, of a topic that is not internal: they refer to no other log, and
+        These are records without a transaction, in a topic that is not internal: they refer to no other log, and
         nothing depends on their order.
         """
 
@@ -61,7 +62,7 @@ def find_moment(
 ) -> dict[str, Sight] | None:
     """Return the logs as they were at one instant; None when none was found within `patience_s` seconds.
 
-    `pause` is called now and then between looks that saw something move.
+    `pause` is called from time to time between looks that saw logs change.
     """
     deadline = now_s() + patience_s
     hot: set[str] = set()
@@ -81,14 +82,16 @@ def find_moment(
 
 
 def _of_the_moment(hot: Collection[str], seen: Sights, after: Sights) -> dict[str, Sight]:
-    """Hot logs as they stood still, the others as they were before and after; without those deleted meanwhile."""
+    """Return the hot logs, which stood still, and the others, if they were the same before and after; leave out logs
+    deleted meanwhile.
+    """
     return {name: seen.get(name, sight) for name, sight in after.items() if name in seen or name not in hot}
 
 
 def _still(
     watched: Watched, hot: set[str], now_s: Callable[[], float], pause: Callable[[], None], deadline: float
 ) -> dict[str, Sight] | None:
-    """Return the hot logs, seen unchanged twice in a row; None when the time is up."""
+    """Return the hot logs once two looks in a row saw them unchanged; None when the time is up."""
     looks = 0
     seen = watched.look_at(hot)
     while now_s() < deadline:

@@ -1,8 +1,10 @@
-"""Files that a backup adds about its logs: where they start, and a manifest. The data folder's files are only read.
+"""Files about its logs that a backup adds: their start offsets, and a manifest. The data folder's files are only
+read.
 
-A restore syncs every file. So the manifest of a backup promises each log up to the end of its copy, without a start of
-a machine: a broker on the restored folder treats unreadable bytes below that end as damage, not as an incomplete write.
-Nothing is promised for a log that was damaged when it was copied: it is not certain where its copy should end.
+A restore syncs every file. So the manifest of a backup promises each log up to the end of its copy, and names no
+boot of a machine: a broker on the restored folder treats unreadable bytes below that end as damage, not as an
+incomplete write. Nothing is promised for a log that was damaged when it was copied: it is not certain where its copy
+should end.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ TopicPartition = tuple[str, int]
 
 
 class CopiedLog(NamedTuple):
-    """One log of a backup: base offsets of its segments, where the copy ends (exclusive), whether it is sound.
+    """One log of a backup: the base offsets of its segments, the offset where the copy ends (exclusive), and True if
+    it is sound.
 
-    `whole`: no segment still has the name that the cleaner gives it before it takes effect.
+    `whole` is False if a segment still has the name of one that the cleaner has not committed.
     """
 
     topic_id: bytes
@@ -33,7 +36,7 @@ class CopiedLog(NamedTuple):
 
 
 def read_manifest(data_dir: str) -> Manifest | None:
-    """Read the data folder's manifest; None if it is missing or unreadable. Raise OSError."""
+    """Return the data folder's manifest; None if it is missing or unreadable. Raise OSError."""
     try:
         with open(f"{data_dir}/{MANIFEST_FILE}", "rb") as file:
             return parse_manifest(file.read())
@@ -42,7 +45,7 @@ def read_manifest(data_dir: str) -> Manifest | None:
 
 
 def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
-    """Read where logs start, from its two copies as a start does.
+    """Return the start offsets of logs from the two files that have them, as a start does.
 
     Raise MaintenanceError if neither can be believed, and OSError.
     """
@@ -64,7 +67,9 @@ def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
 def copied_rows(
     logs: Mapping[TopicPartition, CopiedLog], starts: Mapping[TopicPartition, int], source: Manifest | None
 ) -> dict[TopicPartition, LogRow]:
-    """Return the manifest's rows of the logs in the backup. `source` was promised before they were looked at."""
+    """Return the manifest's rows of the logs in the backup. `source` has the promises from before the copies were
+    made.
+    """
     rows: dict[TopicPartition, LogRow] = {}
     for key, log in logs.items():
         if not log.sound:
@@ -83,7 +88,7 @@ def copied_rows(
 def missed_rows(
     source: Manifest | None, found: Collection[TopicPartition], ids: Mapping[str, bytes]
 ) -> dict[TopicPartition, LogRow]:
-    """Return the logs of existing topics, by name and id, that have had a folder and have none now."""
+    """Return the rows of existing topics' logs that once had a folder and have none now."""
     return {
         key: row
         for key, row in (source.rows.items() if source is not None else ())

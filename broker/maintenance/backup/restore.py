@@ -17,7 +17,7 @@ from shareq.broker.maintenance.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class RestoredFolder:
-    """The outcome of a restore: the backup's name and moment, files and bytes."""
+    """The result of a restore: the backup's name and moment, and the files and bytes restored."""
 
     name: str
     taken_ms: int
@@ -30,7 +30,8 @@ def restore_backup(fs: Fs, dest: str, data_dir: str, *, name: str | None, progre
     """Restore the backup `name` (None: the newest) into `data_dir`, which must be absent, empty or left unfinished
     before.
 
-    `fs` is that of `data_dir`. MaintenanceError when there is something in it, or a checksum does not match; OSError.
+    `fs` is that of `data_dir`. Raise MaintenanceError if the folder has other content, or a checksum does not match;
+    raise OSError.
     """
     store = BackupStore.existing(dest)
     names = store.names()
@@ -69,7 +70,7 @@ def check_backup(store: BackupStore, name: str, progress: Progress) -> list[str]
 
 
 def _check_objects(store: BackupStore, name: str, catalog: Catalog) -> None:
-    """Raise MaintenanceError if objects are missing or cut short, before anything is made."""
+    """Raise MaintenanceError if objects are missing or cut short, before anything is written."""
     sizes: dict[str, int] = {}
     for entry in catalog.entries:
         sizes[entry.object] = max(sizes.get(entry.object, 0), entry.at + entry.size)
@@ -103,7 +104,7 @@ def _write(fs: Fs, store: BackupStore, entry: Entry, path: str, progress: Progre
 
 
 def _checked(store: BackupStore, entry: Entry, progress: Progress) -> Iterator[bytes]:
-    """Yield the content of a file; MaintenanceError at its end when that is not what was backed up."""
+    """Yield the content of a file. Raise MaintenanceError at its end if the content differs from the one backed up."""
     digest = sha256()
     for chunk in store.chunks(entry.object, entry.at, entry.size):
         digest.update(chunk)

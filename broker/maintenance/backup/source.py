@@ -1,8 +1,8 @@
-"""The data folder that a backup reads: its logs, where they end, and their open files.
+"""The data folder that a backup reads: its logs, their ends, and their open files.
 
-Only reads. A broker may append, roll, clean and delete meanwhile: open files stay the same, changed names are noticed
-by the folder's modification time. This modification time moves in steps of some milliseconds, so a listing made soon
-after a change is not trusted for long.
+Nothing is written. A broker may append, roll, clean and delete meanwhile: open files stay the same, and changed
+names are noticed by the folder's modification time. This time has a resolution of some milliseconds, so a listing
+made soon after a change is not trusted for long.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class ChangedMeanwhileError(Exception):
-    """A log was cleaned, or a file replaced, so that it no longer shows the moment chosen. Names the path."""
+    """Error: a log was cleaned, or a file replaced, so that the chosen moment can no longer be copied. Names the
+    path.
+    """
 
 
 def partition_of(name: str) -> tuple[str, int] | None:
@@ -39,7 +41,7 @@ def partition_of(name: str) -> tuple[str, int] | None:
 
 
 class Seen(NamedTuple):
-    """The signs that a file has not changed: device, inode, bytes, time of change in ns."""
+    """The attributes by which a file is known to be unchanged: device, inode, bytes, time of change in ns."""
 
     device: int
     inode: int
@@ -48,12 +50,16 @@ class Seen(NamedTuple):
 
 
 class HeldFile:
-    """One file to copy: its first `size` bytes. Held open while there are descriptors, else opened when needed."""
+    """One file to copy: its first `size` bytes. It is held open if there are enough descriptors, and otherwise
+    opened when needed.
+    """
 
     __slots__ = ("_fd", "name", "path", "seen", "size")
 
     def __init__(self, path: str, name: str, limit: int | None = None) -> None:
-        """`name` is relative to the data folder. OSError when it cannot be opened, but for want of descriptors."""
+        """Open the file. `name` is relative to the data folder. Raise OSError if it cannot be opened, except for
+        lack of descriptors.
+        """
         self.path = path
         self.name = name
         self._fd: int | None = None
@@ -68,7 +74,9 @@ class HeldFile:
         self.size = status.st_size if limit is None else min(limit, status.st_size)
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes from `position`. ChangedMeanwhileError when the file has been replaced; OSError."""
+        """Return up to `size` bytes from `position`. Raise ChangedMeanwhileError if the file has been replaced, and
+        OSError.
+        """
         return os.pread(self._descriptor(), size, position)
 
     def close(self) -> None:
@@ -89,7 +97,9 @@ class HeldFile:
 
 
 class HeldLog(NamedTuple):
-    """The files of one partition at the moment of the backup. `active` is the segment that may end in a torn write."""
+    """The files of one partition at the moment of the backup. `active` is the segment that may end with a torn
+    write.
+    """
 
     name: str
     files: list[HeldFile]
@@ -123,7 +133,7 @@ class DataFolder:
     # -- looking
 
     def look_at_all(self) -> dict[str, Sight]:
-        """Every log there is now. OSError as the file system's."""
+        """Return the state of every existing log. Raise OSError as the file system does."""
         with os.scandir(self.path) as entries:
             names = [entry.name for entry in entries if partition_of(entry.name) and _is_folder(entry)]
         for gone in self._listings.keys() - set(names):
@@ -168,7 +178,7 @@ class DataFolder:
     def is_plain(self, name: str, before: Sight | None, after: Sight | None) -> bool:
         """Return True if the new batches belong to no transaction and no coordinator.
 
-        False if they cannot be found any more.
+        Return False if they cannot be found any more.
         """
         partition = partition_of(name)
         if partition is None or partition[0] in INTERNAL_TOPICS:
@@ -201,7 +211,7 @@ class DataFolder:
     def hold(self, name: str, sight: Sight) -> HeldLog | None:
         """Return the log's open files as of `sight`; None if the folder is missing: its topic was deleted.
 
-        ChangedMeanwhileError when the cleaner has replaced what that sight showed; OSError.
+        Raise ChangedMeanwhileError if the cleaner has replaced a segment of that sight, and OSError.
         """
         folder = f"{self.path}/{name}"
         before = self._listings[name]
@@ -221,7 +231,9 @@ class DataFolder:
         raise ChangedMeanwhileError(folder)
 
     def _check_same_log(self, name: str, sight: Sight, before: dict[str, int], now: dict[str, int]) -> None:
-        """Old segments may be deleted from the front, new ones may follow; none may have become another file."""
+        """Raise ChangedMeanwhileError if a segment has become another file. Old ones may be deleted and new ones
+        added.
+        """
         ours = {
             base
             for each in before
@@ -271,7 +283,7 @@ class DataFolder:
 
 
 def _is_wanted(name: str, active_base: int) -> bool:
-    """Return True if a file of a partition's folder belongs in a backup; only the log of the active segment does."""
+    """Return True if a file of a partition's folder belongs in a backup. Of the active segment, only the log does."""
     if name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
         return True
     swapped = name.removesuffix(SWAP_SUFFIX)
@@ -284,7 +296,9 @@ def _is_wanted(name: str, active_base: int) -> bool:
 
 
 def _are_still(held: HeldLog) -> bool:
-    """Return True if every name still denotes the opened file, so that at one instant all of them did."""
+    """Return True if every name still belongs to the file opened under it, so that all of them existed at one
+    instant.
+    """
     for file in held.files:
         status = os.stat(file.path, follow_symlinks=False)
         if (status.st_dev, status.st_ino) != file.seen[:2]:

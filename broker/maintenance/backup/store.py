@@ -1,12 +1,12 @@
 """The folder of backups.
 
-    DEST/shareq.backups           says: this folder is ours, format 1, backups of one cluster
+    DEST/shareq.backups           marks the folder as ours: format 1, backups of one cluster
     DEST/.lock                    held by a backup under way
     DEST/objects/<2>/<62>         contents, named by their SHA-256; a `.new` file is half written
-    DEST/backups/<time>.catalog   one complete backup; written last, so that what has a catalog is whole
+    DEST/backups/<time>.catalog   one complete backup; it is written last, so a backup with a catalog is complete
 
-An object never changes. Objects that no catalog names are removed when a backup was taken or removed. Everything is
-readable for its owner only: records and credentials are in it.
+An object never changes. Objects that no catalog names are removed when a backup was taken or removed. All files can
+be read only by their owner, because they have records and credentials in them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BackupStore:
 
     @classmethod
     def existing(cls, path: str) -> BackupStore:
-        """Return the store in an existing folder. MaintenanceError when there is none."""
+        """Return the store in an existing folder. Raise MaintenanceError if there is none."""
         store = cls(path)
         if not os.path.isdir(path):
             raise MaintenanceError(f"{path}: no such folder", usage=True)
@@ -50,9 +50,9 @@ class BackupStore:
 
     @classmethod
     def for_cluster(cls, path: str, cluster_id: str) -> BackupStore:
-        """Return the store of that cluster; create it if the folder is absent or empty.
+        """Return the store of that cluster; create it if the folder is missing or empty.
 
-        MaintenanceError for any other folder.
+        Raise MaintenanceError for any other folder.
         """
         store = cls(path)
         try:
@@ -92,7 +92,7 @@ class BackupStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the store's lock. MaintenanceError when another backup has it."""
+        """Hold the store's lock inside this block. Raise MaintenanceError if another backup has it."""
         fd = os.open(f"{self.path}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -105,14 +105,14 @@ class BackupStore:
     # -- catalogs
 
     def names(self) -> list[str]:
-        """Return the backups there are, the oldest first."""
+        """Return the names of the backups, the oldest first."""
         with suppress(FileNotFoundError):
             found = os.listdir(f"{self.path}/backups")
             return sorted(name.removesuffix(_CATALOG_SUFFIX) for name in found if name.endswith(_CATALOG_SUFFIX))
         return []
 
     def read(self, name: str) -> Catalog:
-        """One backup. MaintenanceError when there is none of that name, or its catalog is damaged."""
+        """Return one backup. Raise MaintenanceError if there is none of that name, or its catalog is damaged."""
         path = f"{self.path}/backups/{name}{_CATALOG_SUFFIX}"
         try:
             with open(path, "rb") as file:
@@ -123,14 +123,14 @@ class BackupStore:
             raise MaintenanceError(f"{path}: {error}") from error
 
     def commit(self, name: str, catalog: Catalog) -> None:
-        """Make a backup count. All its objects are in the store, on stable storage."""
+        """Commit a backup, all objects of which are in the store, on stable storage."""
         self._write(f"backups/{name}{_CATALOG_SUFFIX}", catalog.to_bytes())
 
     def prune(self, keep: int | None) -> list[str]:
         """Remove all but the newest `keep` backups (None: remove none), and objects that no backup needs; return the
-        removed names.
+        names of the removed backups.
 
-        Nothing is removed while a catalog that stays cannot be read.
+        Nothing is removed while the catalog of a remaining backup cannot be read.
         """
         names = self.names()
         removed = names[:-keep] if keep is not None else []
@@ -154,8 +154,8 @@ class BackupStore:
         return f"{self.path}/objects/{name[:2]}/{name[2:]}"
 
     def put(self, chunks: Iterable[bytes]) -> str:
-        """Store a content on stable storage, read it back, and return its name. OSError; MaintenanceError when the
-        content read back differs.
+        """Store a content on stable storage, read it back, and return its name. Raise OSError, and MaintenanceError
+        if the content read back differs.
         """
         temporary = f"{self.path}/objects/{os.getpid()}{_NEW_SUFFIX}"
         digest = sha256()
@@ -181,7 +181,7 @@ class BackupStore:
         return name
 
     def chunks(self, name: str, at: int, size: int) -> Iterator[bytes]:
-        """`size` bytes of an object from `at`, or fewer at its end. OSError."""
+        """Yield `size` bytes of an object from `at`, or fewer at its end. Raise OSError."""
         with open(self.object_path(name), "rb", buffering=0) as file:
             file.seek(at)
             while size > 0 and (chunk := file.read(min(CHUNK_BYTES, size))):
@@ -189,7 +189,7 @@ class BackupStore:
                 yield chunk
 
     def _objects(self) -> list[tuple[str, str]]:
-        """Return every file below `objects`: the name of its content ("" for one half written), and its path."""
+        """Return every file below `objects`: the name of its content ("" if it is half written), and its path."""
         root = f"{self.path}/objects"
         objects: list[tuple[str, str]] = []
         for folder in os.listdir(root):
@@ -211,7 +211,7 @@ class BackupStore:
 
 
 def sync_folder(path: str) -> None:
-    """Make names in a folder durable."""
+    """Sync the names in a folder to stable storage."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

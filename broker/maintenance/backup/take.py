@@ -2,9 +2,9 @@
 
     1. a moment at which no log was being written (`moment`); the files of that moment are opened
     2. every log is copied in whole sound batches, except segments unchanged since the last backup
-    3. log starts and metadata are read after the logs, so they are at least as new as the copies; a manifest is
-       made of the copies
-    4. the catalog is written last: without it there is no backup, and the next one removes what was copied
+    3. log starts and metadata are read after the logs, so they are at least as new as the copies; a manifest of the
+    copies is made
+    4. the catalog is written last: without it there is no backup, and the next one removes the copies
 
 So the copy is the state that `kill -9` at that moment would have left, with metadata that is some seconds younger.
 """
@@ -57,7 +57,9 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class TakenBackup:
-    """The outcome of a backup: name, logs, files, bytes, those newly written, and the backups removed after it."""
+    """The result of a backup: its name, logs, files and bytes, the bytes newly written, and the backups removed
+    after it.
+    """
 
     name: str
     logs: int
@@ -73,8 +75,8 @@ def take_backup(
 ) -> TakenBackup:
     """Back up a data folder, whose broker may be running, into a folder of backups.
 
-    MaintenanceError when that cannot be done, OSError when reading or writing fails; then earlier backups are as they
-    were.
+    Raise MaintenanceError if that is not possible, and OSError if reading or writing fails. Earlier backups stay
+    unchanged then.
     """
     if _is_inside(dest, data_dir):
         raise MaintenanceError(f"{dest}: is inside the data folder {data_dir}", usage=True)
@@ -88,7 +90,7 @@ def take_backup(
 
 
 class _Backup:
-    """One attempt."""
+    """One attempt at a backup."""
 
     def __init__(
         self, data_dir: str, store: BackupStore, patience_s: float, progress: Progress, keep: int | None
@@ -105,7 +107,7 @@ class _Backup:
         self._recovery_points: dict[TopicPartition, int] = {}
 
     def take(self) -> TakenBackup:
-        """ChangedMeanwhileError: another attempt may succeed."""
+        """Take the backup. Raise ChangedMeanwhileError if another attempt may succeed."""
         folder = DataFolder(self._data_dir)
         held: list[HeldLog] = []
         try:
@@ -130,7 +132,7 @@ class _Backup:
         return self._finish(len(logs), taken_ms)
 
     def _belongs(self, log: HeldLog, topics: Mapping[str, TopicRow]) -> bool:
-        """Return True if the folder belongs to an existing topic, by the folder's own metadata file if that is
+        """Return True if the folder belongs to an existing topic, according to its `partition.metadata` if that is
         readable.
         """
         topic, partition = _partition(log)
@@ -212,8 +214,8 @@ class _Backup:
 
 
 def _hold_all(folder: DataFolder, sights: Mapping[str, Sight]) -> list[HeldLog]:
-    """Return the files of every log; those whose folders changed last come first, because they may
-    soon change again.
+    """Return the files of every log. Logs whose folders changed last come first, since they are likely to change
+    again soon.
     """
     held: list[HeldLog] = []
     try:
@@ -229,7 +231,9 @@ def _hold_all(folder: DataFolder, sights: Mapping[str, Sight]) -> list[HeldLog]:
 
 
 def _hold(folder: DataFolder, name: str, sight: Sight) -> HeldLog | None:
-    """Hold the log like `DataFolder.hold`; a log without transactions may also be taken in a later state."""
+    """Return the log's files as `DataFolder.hold` does; a log without transactions may also be taken in a later
+    state.
+    """
     for _ in range(_ATTEMPTS):
         try:
             return folder.hold(name, sight)
@@ -244,7 +248,7 @@ def _hold(folder: DataFolder, name: str, sight: Sight) -> HeldLog | None:
 
 
 def _latest_entries(store: BackupStore) -> dict[str, Entry]:
-    """Return the files of the newest backup whose objects all exist; none without a backup."""
+    """Return the files of the newest backup if all its objects exist; an empty dict if there is no backup."""
     names = store.names()
     if not names:
         return {}
@@ -258,7 +262,7 @@ def _partition(log: HeldLog) -> TopicPartition:
 
 
 def _name(taken_ms: int, names: list[str]) -> str:
-    """Return a name that sorts behind those there are, even when the clock was set back."""
+    """Return a name that sorts behind the existing ones, even if the clock was set back."""
     moment = datetime.fromtimestamp(taken_ms / 1000, UTC)
     name = f"{moment:%Y%m%dT%H%M%S}.{taken_ms % 1000:03d}Z"
     return name if not names or name > names[-1] else f"{names[-1]}+"
@@ -269,12 +273,12 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _raise_file_limit() -> None:
-    """Have as many files open as this process may: files that are open cannot change under a backup."""
+    """Raise this process's limit of open files to its maximum, because open files cannot change under a backup."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def human_time(taken_ms: int) -> str:
-    """Return the moment as people read it, in UTC."""
+    """Return the moment in UTC in a form that people read."""
     return f"{datetime.fromtimestamp(taken_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,4 +1,4 @@
-"""`shareq import-logs` and `shareq export-logs`: what they print."""
+"""`shareq import-logs` and `shareq export-logs`: the commands and their output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Write = Callable[[str], None]
 
 
 def import_logs(source: str, data_dir: str, out: Write, err: Write) -> None:
-    """Make a data folder of Apache Kafka's, and check it. MaintenanceError, OSError."""
+    """Create a data folder from one of Apache Kafka's, and check it. Raise MaintenanceError, OSError."""
     taken = take_over(OsFs(lambda call: call()), source, data_dir, Progress("import", time.monotonic, err))
     for line in taken.left_out:
         err(f"shareq: left out: {line}")
@@ -31,6 +31,6 @@ def import_logs(source: str, data_dir: str, out: Write, err: Write) -> None:
 
 
 def export_logs(data_dir: str, kafka: str, out: Write) -> None:
-    """Fill a folder that Apache Kafka's tool has formatted. MaintenanceError, OSError."""
+    """Fill a folder that Apache Kafka's tool has formatted. Raise MaintenanceError, OSError."""
     done = hand_over(OsFs(lambda call: call()), data_dir, kafka)
     out(f"exported {done.topics} topics, {done.logs} logs into {kafka}, for Apache Kafka; {data_dir} is as it was")

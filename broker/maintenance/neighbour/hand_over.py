@@ -1,10 +1,13 @@
-"""Our logs put into a folder that Apache Kafka's tool has formatted: topics by name and id, groups and their offsets.
+"""The transfer of our logs into a folder that Apache Kafka's tool has formatted: topics by name and id, groups and
+their offsets.
 
-Kafka's controller takes its first metadata from a checkpoint of the tool's: `bootstrap.checkpoint`, or from 4.4 on the
-first snapshot of `__cluster_metadata`. The records of our topics are put behind those of the tool; that comes last.
+Kafka's controller reads its first metadata from a checkpoint that the tool writes: `bootstrap.checkpoint`, or from
+4.4 on the first snapshot of `__cluster_metadata`. The records of our topics are added behind those of the tool, as
+the last step.
 
-Until then the folder has no `meta.properties`, without which Kafka does not start: it has another name, and gets its
-own back when everything is on stable storage. A folder that was left like that is made as the tool left it, and filled.
+Until then `meta.properties`, without which Kafka does not start, has another name; it gets its own name back when
+everything is on stable storage. An unfinished folder is first restored to the state in which the tool left it, and
+then filled.
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ class HandedOver(NamedTuple):
 def hand_over(fs: Fs, data_dir: str, kafka: str) -> HandedOver:
     """Fill `kafka`, which was formatted and not started. `fs` is that of `kafka`.
 
-    MaintenanceError; OSError: Kafka does not start on it, and to do this again starts it over.
+    Raise MaintenanceError. Raise OSError, after which Kafka does not start on the folder, and another call begins
+    again.
     """
     with lock_for_maintenance(data_dir), while_stopped(kafka):
         found = copy_metadata(data_dir)
@@ -71,7 +75,7 @@ def hand_over(fs: Fs, data_dir: str, kafka: str) -> HandedOver:
 
 
 def _undo_unfinished(fs: Fs, kafka: str) -> None:
-    """Restore a half filled folder to its state after the tool had formatted it. OSError."""
+    """Restore a half-filled folder to the state in which the tool left it. Raise OSError."""
     if not fs.is_file(f"{kafka}/{UNFINISHED_META_FILE}") or fs.exists(f"{kafka}/{META_FILE}"):
         return
     for path in (f"{kafka}/{BOOTSTRAP_FILE}", f"{kafka}/{FIRST_SNAPSHOT}"):
@@ -90,9 +94,9 @@ def _undo_unfinished(fs: Fs, kafka: str) -> None:
 
 
 def _check_formatted(fs: Fs, kafka: str, cluster_id: str) -> tuple[str, int]:
-    """Return the checkpoint of the tool, and the node's id.
+    """Return the path of the tool's checkpoint, and the node's id.
 
-    MaintenanceError with the command that makes the folder right.
+    Raise MaintenanceError, with the command that formats the folder correctly.
     """
     command = (
         f"kafka-storage.sh format --cluster-id={cluster_id} --feature share.version=0 "
@@ -119,7 +123,9 @@ def _check_formatted(fs: Fs, kafka: str, cluster_id: str) -> tuple[str, int]:
 
 
 def _checkpoint_of(fs: Fs, kafka: str) -> str | None:
-    """Return the file where the tool has put the first metadata; None if the folder is not as the tool leaves it."""
+    """Return the file in which the tool has written the first metadata; None if the folder is not as the tool leaves
+    it.
+    """
     names = set(fs.list_dir(kafka)) - {"lost+found", ".lock"} if fs.is_folder(kafka) else set()
     folder, snapshot = os.path.split(FIRST_SNAPSHOT)
     if names == {META_FILE, BOOTSTRAP_FILE}:
@@ -130,7 +136,7 @@ def _checkpoint_of(fs: Fs, kafka: str) -> str | None:
 
 
 def _copy_logs(fs: Fs, data_dir: str, kafka: str, state: MetaState) -> dict[tuple[str, int], int]:
-    """Copy each log. Return the epochs of their newest batches."""
+    """Copy each log. Return the leader epochs of their newest batches."""
     epochs: dict[tuple[str, int], int] = {}
     for topic in state.topics.values():
         for partition in range(topic.partitions):

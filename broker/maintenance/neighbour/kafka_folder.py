@@ -1,4 +1,4 @@
-"""The data folder of a stopped broker of Apache Kafka: opened for reading alone."""
+"""The data folder of a stopped broker of Apache Kafka, opened only for reading."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class SourceLog(NamedTuple):
 
 
 class KafkaFolder:
-    """The content of a Kafka data folder. MaintenanceError if it is not one, or cannot be taken as a whole.
+    """The content of a Kafka data folder. Raise MaintenanceError if it is not one, or cannot be imported.
 
-    `left_out` are lines about content that is not taken.
+    `left_out` are lines about content that is not imported.
     """
 
     def __init__(self, path: str) -> None:
@@ -60,7 +60,7 @@ class KafkaFolder:
             self.left_out.append(f"metadata: {', '.join(sorted(self.metadata.not_taken))}")
 
     def log_starts(self) -> dict[tuple[str, int], int]:
-        """Offsets that deletions have moved logs' starts to. MaintenanceError."""
+        """Return the start offsets to which deletions have moved logs. Raise MaintenanceError."""
         path = f"{self.path}/{LOG_START_FILE}"
         try:
             with open(path, "rb") as file:
@@ -96,7 +96,9 @@ class KafkaFolder:
 
 @contextmanager
 def while_stopped(path: str) -> Iterator[None]:
-    """Keep Kafka's brokers out while this runs. MaintenanceError when one uses the folder. Makes no file."""
+    """Keep Kafka's brokers out inside this block. No file is created. Raise MaintenanceError if a broker uses the
+    folder.
+    """
     try:
         fd = os.open(f"{path}/{_LOCK_FILE}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -114,7 +116,7 @@ def while_stopped(path: str) -> Iterator[None]:
 
 
 def properties_of(fs: Fs, path: str) -> dict[str, str]:
-    """Read the folder's `meta.properties`. Raise MaintenanceError if there is none."""
+    """Return the properties in the folder's `meta.properties`. Raise MaintenanceError if there is none."""
     found = f"{path}/{META_FILE}"
     try:
         text = fs.read_bytes(found).decode("latin-1")
@@ -138,7 +140,7 @@ def _cluster_id(path: str) -> str:
 
 
 def _read_metadata(folder: str) -> KafkaMetadata:
-    """Read the newest snapshot and the log behind it. Raise MaintenanceError."""
+    """Return the metadata in the newest snapshot and the log behind it. Raise MaintenanceError."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -162,7 +164,7 @@ def _read_metadata(folder: str) -> KafkaMetadata:
 
 
 def _log_of(path: str, topic: KafkaTopic, partition: int) -> SourceLog:
-    """ValueError says why its log cannot be taken."""
+    """Return the log of a partition. Raise ValueError, with the reason, if it cannot be imported."""
     name = f"{topic.name}-{partition}"
     folder = f"{path}/{name}"
     if os.path.islink(folder) or not os.path.isdir(folder):

@@ -30,12 +30,12 @@ _PARTITION: Final = struct.Struct(">i")
 
 
 class UnreadableMetadata(ValueError):
-    """The metadata log cannot be read. The text says why."""
+    """Error: the metadata log cannot be read. The text is the reason."""
 
 
 @dataclass(slots=True)
 class KafkaTopic:
-    """`topic_id` is 16 bytes; `partitions` are the numbers of the existing ones."""
+    """A topic in Kafka's metadata. `topic_id` has 16 bytes; `partitions` are the numbers of the existing ones."""
 
     name: str
     topic_id: bytes
@@ -45,8 +45,8 @@ class KafkaTopic:
 class KafkaMetadata:
     """The state after the records applied so far.
 
-    `configs` are properties by kind (topic, group) and name; `next_producer_id` is one that no producer has had.
-    `features` are levels by name; `not_taken` names the kinds of other records found.
+    `configs` are properties by kind (topic, group) and name; `next_producer_id` is the lowest id that no producer
+    has had. `features` are levels by name; `not_taken` names the kinds of other records found.
     """
 
     def __init__(self) -> None:
@@ -66,9 +66,9 @@ class KafkaMetadata:
         }
 
     def apply(self, data: bytes, from_offset: int = 0) -> None:
-        """Apply the batches of a segment or snapshot; records below an offset count no more.
+        """Apply the batches of a segment or snapshot, without records below `from_offset`.
 
-        Raises UnreadableMetadata.
+        Raise UnreadableMetadata.
         """
         try:
             for position, header in batch_headers(data):

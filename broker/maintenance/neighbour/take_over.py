@@ -1,7 +1,8 @@
-"""A data folder of ours with the logs of Apache Kafka's: topics by name and id, groups and offsets that are in logs.
+"""A data folder of ours with the logs of an Apache Kafka data folder: topics by name and id, and the groups and
+offsets in its logs.
 
-The `.log` files are copied, without incomplete writes at their end; a start makes the other files. The manifest
-promises each log up to the end of its copy. The marker of a data folder is written last.
+The `.log` files are copied without incomplete writes at their end; the next start creates the other files. The
+manifest promises each log up to the end of its copy. The marker of a data folder is written last.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _KEYS: Final[dict[str, ConfigDef]] = {"topic": TOPIC_KEYS, "group": GROUP_KEYS}
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """The amount copied, in bytes. `left_out` are lines about content that was not copied."""
+    """The bytes and logs that were copied. `left_out` are lines about content that was not copied."""
 
     cluster_id: str
     topics: int
@@ -47,9 +48,9 @@ class TakenOver:
 
 
 def take_over(fs: Fs, source: str, data_dir: str, progress: Progress) -> TakenOver:
-    """Make `data_dir`, absent, empty or left unfinished before, from the folder of a stopped broker.
+    """Create `data_dir`, which must be missing, empty or unfinished, from the folder of a stopped broker.
 
-    `fs` is that of `data_dir`. MaintenanceError, OSError.
+    `fs` is that of `data_dir`. Raise MaintenanceError, OSError.
     """
     inside = os.path.realpath(data_dir).startswith(f"{os.path.realpath(source)}/")
     if inside or os.path.realpath(data_dir) == os.path.realpath(source):

@@ -1,7 +1,8 @@
-"""The findings of a verification, repaired one after the other.
+"""Repairs of a verification's findings, one after the other.
 
-Only certain repairs are made without asking: files that can be made again, headers whose bytes no CRC covers and that
-follow from the rest, metadata of which one copy can be trusted. What gives something up needs its option.
+Only repairs without a loss are made without asking: of files that can be made again, of header bytes that no CRC
+covers and that follow from the rest, and of metadata of which one copy can be trusted. A repair that gives up data
+needs its option.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ _PRIVATE: Final = {META_DB_FILE, f"{META_DB_FILE}-wal", f"{META_DB_FILE}-shm", J
 class Choices:
     """The operator's decisions.
 
-    `trust`: the record of metadata to believe, "" if none was named. `ALL` in `adopt` means the folders that can be
-    partitions of the topics of their names, in `set_aside` all others.
+    `trust` is the record of metadata to believe, "" if none was named. `ALL` in `adopt` means all folders that can
+    be partitions of the topics with their names; in `set_aside` it means all others.
     """
 
     skip_damage: bool = False
@@ -96,7 +97,7 @@ class Choices:
 
 
 class Repair:
-    """Changes one data folder, which no other process uses. `done` is a line for each thing that was done or lost."""
+    """The repair of one data folder, which no other process uses. `done` has a line for each repair and each loss."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class Repair:
         open_database: Callable[[], FirstRecord],
         new_id: Callable[[], bytes],
     ) -> None:
-        """`new_id` makes 16 random bytes that are a topic id no topic has."""
+        """Prepare the repair. `new_id` returns 16 random bytes that are not the id of any topic."""
         self._fs = fs
         self._data_dir = data_dir
         self._choices = choices
@@ -117,7 +118,9 @@ class Repair:
         self.done: list[str] = []
 
     def apply(self, report: Report) -> bool:
-        """Make the repairs that the report lists and the operator allows; return True if there were any. OSError."""
+        """Make the repairs that the report lists and the operator allows. Return True if there were any. Raise
+        OSError.
+        """
         allowed = [each for each in report.findings if each.level is Level.DAMAGE and self._choices.allow(each)]
         self._change_files(allowed)
         remedies = [finding.remedy for finding in allowed]
@@ -165,7 +168,9 @@ class Repair:
                 self._remove(CLEAN_SHUTDOWN_FILE)
 
     def _make_folder(self, name: str, topic_id: bytes, content: bytes, base: int) -> None:
-        """Make a partition's folder with one segment. Its name comes first: one without a topic would stop a start."""
+        """Create a partition's folder with one segment. Its `partition.metadata` is written first, since a folder
+        without a topic id would prevent a start.
+        """
         folder = self._path(name)
         self._fs.make_dirs(folder)
         id_file = f"{folder}/{PARTITION_METADATA_FILE}"
@@ -174,7 +179,9 @@ class Repair:
         self._fs.sync_dir(self._data_dir)
 
     def _write_manifest(self, manifest: NewManifest) -> None:
-        """Write the manifest, after syncing each log so that everything below the promised end is on stable storage."""
+        """Write the manifest, after syncing each log, so that everything below its promised end is on stable
+        storage.
+        """
         for topic, partition in manifest.rows:
             self._sync_log(f"{topic}-{partition}")
         self._copies.keep(MANIFEST_FILE)
@@ -231,7 +238,9 @@ class Repair:
             database.close()
 
     def _make_metadata(self, database: FirstRecord, journal: JournalFile, unused_producer_id: int) -> None:
-        """All of it is lost: a cluster without topics, of the id in the marker, with producer ids that no log has."""
+        """Write new metadata, because all is lost: a cluster without topics, with the marker's id, and with producer
+        ids that are in no log.
+        """
         cluster_id = next(iter(self._marker_id()), "") or uuid_to_text(self._new_id())
         database.set_aside()
         self._remove(JOURNAL_FILE)
@@ -241,7 +250,7 @@ class Repair:
         self.done.append("metadata: rebuilt, because both records are lost; lost: all properties, ACLs and users")
 
     def _trust(self, database: FirstRecord, journal: JournalFile, records: Records) -> None:
-        """Make all copies equal to the named one."""
+        """Make all copies of the metadata equal to the named one."""
         trusted = self._choices.trust
         found = records.database if trusted == META_DB_FILE else records.journal
         if found.state is None or not found.cluster_id:
@@ -262,7 +271,7 @@ class Repair:
         self.done.append(f"metadata: taken from {trusted}, {len(found.state.topics)} topics{lost}")
 
     def _marker_id(self) -> set[str]:
-        """Return the cluster id in the marker; none when that cannot be read."""
+        """Return the cluster id in the marker; an empty set if it cannot be read."""
         try:
             return {parse_marker(self._fs.read_bytes(self._path(MARKER_FILE))).cluster_id}
         except (OSError, ValueError):
@@ -301,7 +310,9 @@ class Repair:
             database.close()
 
     def _adopt_into(self, metadata: MetaDb, decision: NeedsDecision, decisions: Sequence[NeedsDecision]) -> None:
-        """Have the topic in metadata, with partitions up to this one; its folder names the topic's id."""
+        """Add the folder's topic, with partitions up to this one, to the metadata; write the topic's id into the
+        folder.
+        """
         state = metadata.load()
         topic, row = decision.topic, state.topics.get(decision.topic)
         if not decision.adoptable or (row is not None and decision.topic_id not in (b"", row.topic_id)):
@@ -342,7 +353,7 @@ class Repair:
 
 
 def _new_topic(row: TopicRow, changes: Sequence[MetaChange]) -> str:
-    """Return a remark about a topic that was not known; "" if it was."""
+    """Return a remark about a topic that was missing in the metadata; "" if it was not."""
     if not changes:
         return ""
     if row.internal:

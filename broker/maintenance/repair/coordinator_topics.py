@@ -1,4 +1,4 @@
-"""The partition count of a coordinator's topic, found out from its records if metadata does not know it any more."""
+"""The partition count of a coordinator's topic, determined from its records if metadata does not know it any more."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ MOST_PARTITIONS: Final = 1000  # that are tried; a topic with more has records i
 
 
 def coordinator_topic(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int]) -> NewTopic:
-    """Return the topic as a broker with default properties makes it, with as many partitions as it had.
+    """Return the topic as a broker with default properties creates it, with the number of partitions that it had.
 
-    `partitions` are those with a folder; there may have been others, without records. Their number is one by which each
-    record is in the partition where its coordinator looks for it: the default if that is one, else the smallest.
+    `partitions` are those with a folder; there may have been others, without records. The number must be one with
+    which each record is in the partition where its coordinator looks for it: the default if that is so, else the
+    smallest.
     """
     config = BrokerConfig.load()
     new = new_internal_topic(config, topic)
@@ -47,7 +48,7 @@ def _partition_count(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int
 
 
 def _owners(fs: Fs, folder: str, topic: str) -> set[str]:
-    """Return the names by which the records in a partition's folder are assigned to it."""
+    """Return the names (of groups or the like) that assign the records in a partition's folder to it."""
     owners: set[str] = set()
     for name in fs.list_dir(folder):
         if name.endswith(LOG_SUFFIX):

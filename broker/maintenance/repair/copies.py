@@ -1,4 +1,4 @@
-"""Files as they were before a repair: `DATA/repair-<time>/<the same path>`."""
+"""Copies of files from before a repair: `DATA/repair-<time>/<the same path>`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 class Copies:
-    """Keeps each file once, on stable storage, before it is changed. The folder is made by the first one."""
+    """The copies of one repair: each file is copied once, to stable storage, before it changes. The first copy
+    creates the folder.
+    """
 
     def __init__(self, fs: Fs, data_dir: str, name: str) -> None:
         self._fs = fs
@@ -22,7 +24,7 @@ class Copies:
         return len(self._kept)
 
     def keep(self, path: str) -> None:
-        """Copy `path`, relative to the data folder, if it exists. OSError: then nothing may be changed."""
+        """Copy `path`, relative to the data folder, if it exists. Raise OSError: then nothing may be changed."""
         if path in self._kept or not self._fs.is_file(f"{self._data_dir}/{path}"):
             return
         target = f"{self._data_dir}/{self.name}/{path}"

@@ -15,7 +15,7 @@ Change = HealHeader | LoseBatches | LoseTail
 
 
 class _Piece(NamedTuple):
-    """Bytes from `position` to `end` (None: the end of the file) become `content`."""
+    """A change: the bytes from `position` to `end` (None: the end of the file) become `content`."""
 
     position: int
     end: int | None
@@ -23,7 +23,7 @@ class _Piece(NamedTuple):
 
 
 def rewrite_segment(fs: Fs, path: str, changes: Sequence[Change]) -> None:
-    """Replace the file by one with these changes, durably. OSError: the file is as it was."""
+    """Replace the file by one with these changes, on stable storage. After an OSError the file is unchanged."""
     pieces = sorted(_piece(change) for change in changes)
     source = fs.open(path)
     try:
@@ -33,7 +33,7 @@ def rewrite_segment(fs: Fs, path: str, changes: Sequence[Change]) -> None:
 
 
 def write_new(fs: Fs, path: str, chunks: Iterator[bytes]) -> None:
-    """Have a file with that content, durably. OSError."""
+    """Write a file with that content, to stable storage. Raise OSError."""
     target = fs.open(path + _TEMPORARY_SUFFIX, create=True)
     try:
         target.truncate(0)

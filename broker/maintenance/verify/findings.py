@@ -1,6 +1,7 @@
 """Findings of `shareq verify`, and the remedies that `--repair` has for each. Pure.
 
-A *note* is what a kill or a power cut leaves and a start deals with: it needs no operator. *Damage* is everything else.
+A *note* is about something that a kill or a power loss leaves and a start repairs: it needs no operator. *Damage* is
+everything else.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ class Level(Enum):
 
 
 class RemoveFile(NamedTuple):
-    """The file holds nothing that is not elsewhere: without it, a start makes it again."""
+    """Remedy: remove a file that a start can make again without loss."""
 
     path: str
 
 
 class RewriteFile(NamedTuple):
-    """The file's whole content is known for certain."""
+    """Remedy: write a file again, whose whole content is certain."""
 
     path: str
     content: bytes
 
 
 class HealHeader(NamedTuple):
-    """Bytes of a batch header that no CRC covers, but with a value that is certain."""
+    """Remedy: correct bytes of a batch header that no CRC covers, but whose values are certain."""
 
     path: str
     position: int
@@ -42,7 +43,9 @@ class HealHeader(NamedTuple):
 
 
 class LoseBatches(NamedTuple):
-    """Give up bytes from `position` to `end` of a segment: an empty batch takes the place of their offsets."""
+    """Remedy: give up the bytes from `position` to `end` of a segment. Empty batches take the place of their
+    offsets.
+    """
 
     path: str
     position: int
@@ -52,14 +55,16 @@ class LoseBatches(NamedTuple):
 
 
 class LoseTail(NamedTuple):
-    """Give up everything from `position` on: the end of a segment after which no sound batch follows."""
+    """Remedy: give up everything from `position` on, the end of a segment in which no sound batch follows."""
 
     path: str
     position: int
 
 
 class MissingOffsets(NamedTuple):
-    """A missing segment: an empty one takes its place, so that the log has no hole. `path` is the new one's."""
+    """Remedy for a missing segment: an empty one takes its place, so that the log has no hole. `path` is that of the
+    new one.
+    """
 
     path: str
     first_offset: int
@@ -67,7 +72,7 @@ class MissingOffsets(NamedTuple):
 
 
 class MissingFolder(NamedTuple):
-    """A missing folder of a partition.
+    """Remedy for a partition's missing folder.
 
     A new one with an empty segment takes its place, and the log ends at the same offset.
     """
@@ -79,19 +84,20 @@ class MissingFolder(NamedTuple):
 
 
 class NewManifest(NamedTuple):
-    """A manifest that promises the logs as they were found; everything is synced first."""
+    """Remedy: write a manifest that promises the logs as they were found, after everything was synced."""
 
     rows: Mapping[tuple[str, int], LogRow]
 
 
 class RepairMetadata(NamedTuple):
-    """Marker, database and journal are made equal, as by a start, from the copy that can be trusted."""
+    """Remedy: make marker, database and journal equal, as a start does, from the copy that can be trusted."""
 
 
 class NeedsDecision(NamedTuple):
-    """A folder of a topic that is not known: `--adopt NAME` or `--set-aside NAME`. `topic_id` is empty if unknown.
+    """Remedy for a folder of an unknown topic: `--adopt NAME` or `--set-aside NAME`. `topic_id` is empty if it is
+    unknown.
 
-    `adoptable`: it can be a partition of the topic of its name.
+    `adoptable`: the folder can be a partition of the topic with its name.
     """
 
     name: str
@@ -117,10 +123,10 @@ Remedy = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong. `path` is relative to the data folder, `position` a byte in it (None: the whole file).
+    """One fault. `path` is relative to the data folder, `position` is a byte in it (None: the whole file).
 
-    `consequence`: the loss that it causes, and the reaction of a start. `option`: an option that `--repair` also needs
-    for it.
+    `consequence`: the loss that it causes, and the reaction of a start. `option`: the further option that `--repair`
+    needs to repair it.
     """
 
     path: str
@@ -132,7 +138,7 @@ class Finding:
     option: str = ""
 
     def text(self) -> str:
-        """Two lines for people."""
+        """Return two lines of text for the operator."""
         where = self.path if self.position is None else f"{self.path}: at byte {self.position}"
         return f"{self.level.value}: {where}: {self.problem}\n    {self.consequence}"
 
@@ -149,7 +155,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Report:
-    """All findings, and the amount of data checked. The producer id is -1 if no log has one."""
+    """All findings, and the amount of data checked. The producer id is the highest in the logs, -1 if there is none."""
 
     findings: list[Finding] = field(default_factory=list)
     logs: int = 0
@@ -170,7 +176,7 @@ class Report:
         self.findings.append(finding)
 
     def lines(self) -> list[str]:
-        """Return the printed lines, but for the summary."""
+        """Return the lines to print, without the summary."""
         return [finding.text() for finding in self.findings]
 
 

@@ -1,4 +1,4 @@
-"""A whole data folder: metadata, the small files at its top, and every partition."""
+"""The check of a whole data folder: metadata, the small files at its top, and every partition."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ _KNOWN: Final = {
 
 
 class VerifiedFolder:
-    """The findings: the report, the metadata, the claims of folders and the facts of their logs by folder name."""
+    """The result of a check: the report, the metadata, and by folder name the claims of folders and the facts about
+    their logs.
+    """
 
     def __init__(self, metadata: CheckedMetadata) -> None:
         self.metadata = metadata
@@ -64,7 +66,8 @@ def verify_folder(
     on_bytes: Callable[[int], None] = lambda _: None,
     on_log: Callable[[], None] = lambda: None,
 ) -> VerifiedFolder:
-    """Read every file; `report` gets what is wrong. Changes nothing. OSError when a file cannot be read at all.
+    """Read every file, and add the faults to `report`. Nothing is changed. Raise OSError if a file cannot be read at
+    all.
 
     `expect` is called with the number of logs and their bytes, `on_bytes` and `on_log` with the progress.
     """
@@ -138,7 +141,7 @@ def _note_other(report: Report, name: str) -> None:
 
 
 def _size_of(fs: Fs, data_dir: str, names: list[str]) -> int:
-    """Bytes of the logs."""
+    """Return the bytes of the logs."""
     total = 0
     for name in names:
         folder = f"{data_dir}/{name}"

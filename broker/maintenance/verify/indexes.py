@@ -1,4 +1,4 @@
-"""Index files and producer snapshots against the log they belong to. Pure: bytes in, what is wrong out."""
+"""Checks of index files and producer snapshots against the log they belong to. Pure: bytes in, faults out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shareq.broker.log.segments.txn_index import AbortedTransaction, entries_fro
 
 
 class BatchTable:
-    """The sound batches of one segment: positions, last offsets (inclusive), newest timestamps so far."""
+    """The sound batches of one segment: positions, last offsets (inclusive), and the newest timestamp up to each."""
 
     __slots__ = ("base_offset", "last_offsets", "newest", "positions", "size")
 
@@ -40,7 +40,7 @@ class BatchTable:
 
 
 def offset_index_problem(data: bytes, table: BatchTable) -> str:
-    """Return the first wrong entry of a `.index` file; "" if every entry points to its batch."""
+    """Return the fault of the first wrong entry of a `.index` file; "" if every entry points to its batch."""
     index = OffsetIndex.from_bytes(data, table.base_offset, table.size)
     if index is None:
         return "it cannot belong to this log"
@@ -52,7 +52,7 @@ def offset_index_problem(data: bytes, table: BatchTable) -> str:
 
 
 def time_index_problem(data: bytes, table: BatchTable) -> str:
-    """Return the first wrong entry of a `.timeindex` file; "" if every entry has its batch's timestamp."""
+    """Return the fault of the first wrong entry of a `.timeindex` file; "" if every entry has its batch's timestamp."""
     index = TimeIndex.from_bytes(data, table.base_offset)
     if index is None:
         return "it cannot belong to this log"
@@ -72,10 +72,10 @@ def txn_index_problem(
     *,
     gaps: bool,
 ) -> str:
-    """Return a problem of a `.txnindex` file; "" if it has the segment's aborted transactions `found` in the log.
+    """Return the fault of a `.txnindex` file; "" if it has the segment's aborted transactions `found` in the log.
 
-    The log begins at `first_offset`: of transactions that began before, the index knows more than the log; so it does
-    where a cleaner has removed their records (`gaps`).
+    The index may have more than the log: transactions that began before the log's start (`first_offset`), and ones
+    whose records a cleaner has removed (`gaps`).
     """
     entries = entries_from_bytes(data, base_offset, end_offset)
     if entries is None:
@@ -90,5 +90,5 @@ def txn_index_problem(
 
 
 def snapshot_problem(data: bytes) -> str:
-    """Return the problem of a `.snapshot` file; "" if it is as it was written."""
+    """Return the fault of a `.snapshot` file; "" if it is as it was written."""
     return "" if ProducerStates.from_snapshot(data) is not None else "its checksum or length is wrong"

@@ -1,4 +1,4 @@
-"""Records of the coordinators' topics, read as a start reads them. Pure."""
+"""Records of the coordinators' topics, checked as a start reads them. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ SERDES: Final[dict[str, RecordSerde]] = {
 
 
 def unreadable_records(serde: RecordSerde | None, batch: bytes) -> list[tuple[int | None, str]]:
-    """Return offset and reason of each record of a data batch that cannot be read; offset None: of all its records.
+    """Return the offset of each record of a data batch that cannot be read, and the reason. Offset None stands for
+    all its records.
 
     Without a serde only the batch itself is decoded.
     """

@@ -1,4 +1,4 @@
-"""One partition's folder: its segments byte by byte, and every file beside them."""
+"""The check of one partition's folder: its segments byte by byte, and every file beside them."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ MAX_RECORD_FINDINGS: Final = 20  # of one segment; the rest are counted
 
 @dataclass(frozen=True, slots=True)
 class LogExpectation:
-    """The facts known about a log besides its folder. Offsets are exclusive ends; None is unknown.
+    """The facts known about a log from other files than its own. Offsets are exclusive ends; None means unknown.
 
-    `start`: where the log begins. `promised_end`: it must not end before. `active`: base offset of the newest segment,
-    which must be there. `gaps`: a cleaner may have removed batches. `kept_tail`: it was stopped cleanly, so no write
-    was cut off. `whole_writes`: the machine has run on, so such a write runs past the end of the file.
-    `cut_from`: nothing was promised beyond this place, and a power loss may have taken any of it. `derived`: the
-    severity of a file that does not fit although a start makes it again: it may never have been synced.
+    `start`: the log start offset. `promised_end`: the log must not end before it. `active`: the base offset of the
+    newest segment, which must exist. `gaps`: a cleaner may have removed batches. `kept_tail`: the log was closed
+    cleanly, so no write was cut off. `whole_writes`: the machine has not stopped since, so a write that was cut off
+    reaches beyond the end of the file. `cut_from`: nothing was promised from here on, and a power loss may have
+    taken any of it. `derived`: the severity of a wrong file that a start makes again; it may never have been synced.
     """
 
     start: int | None = None
@@ -82,7 +82,7 @@ class LogExpectation:
 
 @dataclass(slots=True)
 class LogFacts:
-    """The facts found about a log: bases of the segments, where it ends, its batches."""
+    """The facts found about a log: its segments' base offsets, its end offset, and its batches."""
 
     bases: list[int] = field(default_factory=list)
     end_offset: int = 0
@@ -100,7 +100,9 @@ def check_log(
     decode: bool = False,
     on_bytes: Callable[[int], None] = lambda _: None,
 ) -> LogFacts:
-    """Check every file of the folder `name`. `decode`: the records of ordinary topics, too. OSError."""
+    """Check every file of the folder `name`. With `decode`, decode the records of ordinary topics, too. Raise
+    OSError.
+    """
     return _LogCheck(
         fs=fs,
         data_dir=data_dir,
@@ -173,7 +175,7 @@ class _LogCheck:
         self._missing(start, bases[0], f"the log begins at offset {start}, its first segment at {bases[0]}")
 
     def _is_swapped(self, first: int, end: int) -> bool:
-        """Return True if the cleaner was putting a segment where these offsets are missing; `end` is exclusive."""
+        """Return True if the cleaner was swapping in a segment where these offsets are missing; `end` is exclusive."""
         return any(first <= base < end for base in self._swapped)
 
     def _check_segment(self, base: int, limit: int | None, first: int) -> None:
@@ -271,7 +273,7 @@ class _LogCheck:
         self._facts.end_offset = max(self._facts.end_offset, self._expected.promised_end or 0)
 
     def _tell_of_newest(self, base: int, end: int) -> None:
-        """Report that the newest segment has no file. `end`: it went up to there at least."""
+        """Report that the newest segment has no file. It reached at least to `end`."""
         if end > base:
             self._missing(base, end, f"the newest segment begins at offset {base}")
             return
@@ -296,8 +298,8 @@ class _LogCheck:
     def _tell_of_tail(
         self, path: str, facts: SegmentFacts, promised: int | None, read_at: Callable[[int, int], bytes], size: int
     ) -> None:
-        """Report on the end of the last segment: bytes that a kill leaves incomplete are no damage, missing promised
-        bytes are.
+        """Report on the end of the last segment: bytes of an incomplete write after a kill are no damage; missing
+        promised bytes are.
         """
         end = facts.end_offset
         kept = self._expected.kept_tail or (
@@ -392,7 +394,7 @@ class _LogCheck:
                 self._derived(f"{self._name}/{name}", problem, "a start rebuilds it from the log", remedy)
 
     def _check_txn_index(self, base: int, end: int, first: int) -> None:
-        """Check the index against the log's aborted transactions; a sealed segment that has some needs the file."""
+        """Check the index against the log's aborted transactions. A sealed segment that has some must have the file."""
         found = self._producers.aborted.ending_in(base, end)
         is_there = file_name(base, TXN_INDEX_SUFFIX) in self._names
         if not is_there and (not found or base == self._facts.bases[-1]):
@@ -426,7 +428,9 @@ class _LogCheck:
         self._report.add(Finding(path, problem, consequence, level=self._expected.derived, remedy=remedy))
 
     def _check_orphans(self, bases: Sequence[int]) -> None:
-        """Index files without their segment. Where old segments are deleted, a kill leaves them; else it is lost."""
+        """Report index files without their segment. They are left by a kill if old segments were being deleted;
+        otherwise the segment is lost.
+        """
         for suffix in INDEX_SUFFIXES:
             for each in self._names:
                 base = offset_of_file(each, suffix)

@@ -1,4 +1,4 @@
-"""Marker, database and journal: the result of a start with them, and the topics known from it."""
+"""The check of marker, database and journal: the result that a start would have with them, and the topics in them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Topics:
         return [_image(row) for row in self.state.deleted.values()]
 
     def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
-        """Do nothing: no topic is forgotten here."""
+        """Do nothing, because no topic is forgotten here."""
 
     def is_compacted(self, name: str) -> bool:
         """Return True if a cleaner may have removed batches of the topic's logs."""
@@ -50,7 +50,7 @@ class Topics:
 class CheckedMetadata:
     """The findings about metadata.
 
-    `cluster_id` is "" if no file contains it; `verdict` is the decision of a start about the copies.
+    `cluster_id` is "" if no file has it; `verdict` is the decision that a start would make about the copies.
     """
 
     cluster_id: str
@@ -66,7 +66,7 @@ class CheckedMetadata:
 
 
 def check_metadata(fs: Fs, data_dir: str, database: FirstRecord, report: Report) -> CheckedMetadata:
-    """Read all three, and compare. Changes nothing. OSError."""
+    """Read and compare all three. Nothing is changed. Raise OSError."""
     records = look_at_records(database, JournalFile(fs, data_dir))
     marker, marker_problem = _marker(fs, data_dir)
     best = records.journal if records.verdict is Verdict.REBUILD_DATABASE else records.database

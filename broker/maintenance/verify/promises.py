@@ -1,4 +1,5 @@
-"""Promises about each log in the small files of a data folder: where it starts, and how far it must reach.
+"""The check of promises about each log in the small files of a data folder: its start offset, and the offset that it
+must reach.
 
 They are read as a start reads them (`log/manager.py`): the manifest, the checkpoints beside it, the files of a clean
 stop.
@@ -43,10 +44,11 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """The facts known about logs besides their folders, by log. `stop` is None unless the broker was stopped cleanly.
+    """The facts known about logs from other files than their own, by log. `stop` is None unless the broker was
+    stopped cleanly.
 
-    `manifest_problem`: why the manifest is not to be relied on, "" if it is, or none is due. `same_boot`: the machine
-    has run since its last line was written.
+    `manifest_problem`: why the manifest cannot be believed; "" if it can, or need not exist. `same_boot`: the
+    machine has run since its last line was written.
     """
 
     starts: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -58,11 +60,13 @@ class Promises:
 
     @property
     def is_complete(self) -> bool:
-        """True if everything written survived; otherwise unsynced data may not have reached the disk."""
+        """True if everything written survived. If False, unsynced data may not have reached the disk."""
         return self.stop is not None or self.same_boot
 
     def row(self, key: TopicPartition, topic: TopicImage | None) -> LogRow | None:
-        """Return the manifest's row of a log; None without one, or if it is that of another topic of the same name."""
+        """Return the manifest's row of a log; None if it has none, or if the row is of another topic with the same
+        name.
+        """
         row = self.manifest.rows.get(key) if self.manifest is not None else None
         return row if row is not None and topic is not None and row.topic_id == topic.topic_id else None
 
@@ -82,21 +86,23 @@ class Promises:
         )
 
     def promised_end(self, key: TopicPartition, row: LogRow | None) -> int | None:
-        """Return the offset that the log must reach or pass; None if nothing promises one."""
+        """Return the offset that the log must reach; None if nothing was promised."""
         stopped = self.stop.logs.get(key) if self.stop is not None and self.stop.logs is not None else None
         ends = [] if row is None else [row.synced]
         return max([*ends, *([] if stopped is None else [stopped.end])], default=None)
 
 
 def derived_level(*, is_complete: bool) -> Level:
-    """Return the severity of a file that does not fit but is remade by a start: such files are not synced before a
-    reply.
+    """Return the severity of a wrong file that a start makes again. Such files are not synced before an append is
+    answered.
     """
     return Level.DAMAGE if is_complete else Level.NOTE
 
 
 def check_promises(fs: Fs, data_dir: str, metadata: CheckedMetadata, report: Report) -> Promises:
-    """Read the manifest, the checkpoints and the files of a stop. OSError."""
+    """Return the facts in the manifest, the checkpoints and the files of a stop; add faults to `report`. Raise
+    OSError.
+    """
     _check_reserve(fs, data_dir, report)
     manifest, problem = _manifest(fs, data_dir, report)
     stop = _clean_stop(fs, data_dir, report, from_format_1=metadata.is_of_format_1)
@@ -113,7 +119,7 @@ def check_promises(fs: Fs, data_dir: str, metadata: CheckedMetadata, report: Rep
 def missing_folders(
     fs: Fs, data_dir: str, metadata: CheckedMetadata, promises: Promises, claimed: Collection[str], report: Report
 ) -> None:
-    """Report logs without a folder that metadata and the manifest, or the last stop, know."""
+    """Report logs that metadata and the manifest, or the last stop, know, but that have no folder."""
     for key, topic, row in _promised_logs(metadata, promises):
         name = f"{key[0]}-{key[1]}"
         start = max(promises.starts.get(key, 0), row.start if row is not None else 0)
@@ -154,7 +160,7 @@ def _lost(start: int, end: int) -> str:
 
 
 class KnownLog(NamedTuple):
-    """An existing log: the origin of its folder, and its content. `sound`: nothing is wrong with it."""
+    """An existing log: the origin of its folder, and its content. `sound`: it has no fault."""
 
     claim: FolderClaim
     facts: LogFacts
@@ -162,7 +168,7 @@ class KnownLog(NamedTuple):
 
 
 def check_manifest(promises: Promises, logs: Collection[KnownLog], report: Report) -> None:
-    """Add a finding with the right content for a damaged or missing manifest, after all logs were read."""
+    """Report a damaged or missing manifest, with the correct content, after all logs were read."""
     if not promises.manifest_problem or (promises.manifest is None and not any(log.facts.bases for log in logs)):
         return
     rows = dict(promises.manifest.rows) if promises.manifest is not None else {}
@@ -215,7 +221,9 @@ def _clean_stop(fs: Fs, data_dir: str, report: Report, *, from_format_1: bool) -
 
 
 def _check_reserve(fs: Fs, data_dir: str, report: Report) -> None:
-    """Its content means nothing, and it may be missing: a full disk has taken it, or it is configured away."""
+    """Check the file of the reserve. Its content has no meaning, and it may be missing: a full disk has used it up,
+    or it is turned off.
+    """
     if fs.exists(f"{data_dir}/{RESERVE_FILE}"):
         report.files += 1
         if not fs.is_file(f"{data_dir}/{RESERVE_FILE}"):
@@ -226,7 +234,7 @@ def _check_reserve(fs: Fs, data_dir: str, report: Report) -> None:
 def _log_starts(
     fs: Fs, data_dir: str, manifest: Manifest | None, report: Report, level: Level
 ) -> dict[TopicPartition, int]:
-    """Read where logs begin, which is kept twice."""
+    """Return the start offsets of logs, which are kept in two files."""
     whole = manifest is not None and manifest.is_whole
     known = starts_in(manifest)
     consequence = f"a start takes them from {MANIFEST_FILE}; nothing is lost"

@@ -1,7 +1,7 @@
-"""One segment's `.log` file: every byte, and the certain facts about its faults. Pure.
+"""The check of one segment's `.log` file: every byte, and what is certain about its faults. Pure.
 
-The fields that no CRC covers (BaseOffset, Length, PartitionLeaderEpoch, Magic) are certain where the CRC of the bytes
-that follow fits, and the offsets fit the batches on both sides.
+The fields that no CRC covers (BaseOffset, Length, PartitionLeaderEpoch, Magic) are certain where the CRC of the
+bytes that follow fits, and the offsets fit the batches on both sides.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ _CHUNK_BYTES: Final = 1 << 20
 _CRC_START: Final = 21
 
 OnBatch = Callable[[int, BatchHeader, Callable[[], bytes]], None]
-"""Called with position, header and a function for the bytes of each sound batch, in order."""
+"""A function called for each sound batch, in order, with its position, its header, and a function that returns its
+bytes.
+"""
 
 
 class SegmentFacts(NamedTuple):
     """The content of a segment's file.
 
-    `end_offset` is exclusive. `tail`: the fault at `tail_position`, with nothing sound behind it; None if the file ends
-    with a sound batch.
+    `end_offset` is exclusive. `tail` is the fault at `tail_position`, behind which no sound batch follows; None if
+    the file ends with a sound batch.
     """
 
     batches: int
@@ -52,7 +54,9 @@ class SegmentFacts(NamedTuple):
 def check_segment(
     read_at: ReadAt, size: int, base_offset: int, limit: int | None, *, gaps: bool, on_batch: OnBatch
 ) -> SegmentFacts:
-    """Read a whole segment. `limit`: where the next one begins; `gaps`: a cleaner may have removed batches. OSError."""
+    """Read a whole segment. `limit` is the offset where the next segment begins; `gaps`: a cleaner may have removed
+    batches. Raise OSError.
+    """
     bound = base_offset + MAX_RELATIVE_OFFSET + 1 if limit is None else limit
     walk = SoundWalk(BatchWalk(read_at, size, next_offset=base_offset, gaps=gaps, limit=bound))
     batches = 0
@@ -63,9 +67,10 @@ def check_segment(
 
 
 def healed_header(read_at: ReadAt, damaged: DamagedRange) -> bytes | None:
-    """Return the first 17 bytes of the batch that fills a damaged range, as they must have been; None when not certain.
+    """Return the first 17 bytes of the batch that fills a damaged range, as they must have been; None if that is not
+    certain.
 
-    They are certain when all bytes behind them match the CRC there, and the batch fills exactly the offsets expected
+    They are certain if all bytes behind them match the CRC there, and the batch has exactly the offsets missing
     between its sound neighbours.
     """
     size = damaged.end - damaged.position
@@ -82,7 +87,7 @@ def healed_header(read_at: ReadAt, damaged: DamagedRange) -> bytes | None:
 
 
 def empty_batches(first_offset: int, next_offset: int, leader_epoch: int = 0) -> bytes:
-    """Batches without records in the place of offsets that are lost, as a cleaner leaves them."""
+    """Return batches without records in the place of lost offsets, like those that a cleaner leaves."""
     batches = bytearray()
     while first_offset < next_offset:
         count = min(next_offset - first_offset, MAX_RELATIVE_OFFSET)
@@ -117,7 +122,7 @@ def without(read_at: ReadAt, size: int, lost: Sequence[DamagedRange]) -> Iterato
 
 
 def chunks(read_at: ReadAt, start: int, end: int) -> Iterator[bytes]:
-    """Yield the bytes of a file between two positions, or fewer where it ends before, some at a time."""
+    """Yield the bytes of a file between two positions, some at a time; fewer if the file ends before."""
     while start < end and (chunk := read_at(start, min(_CHUNK_BYTES, end - start))):
         start += len(chunk)
         yield chunk
