@@ -1,8 +1,8 @@
 """Every service of the broker, built with exactly the parts that it needs. No other module knows all of them.
 
-A service that a start can do without is made, and its modules imported, when it is first needed: at the start if there
-is something to recover, otherwise by the first group, or in idle time after the start. So a fresh broker listens
-earlier.
+A service that a start does not need is created, and its modules imported, when it is first needed: at the start if
+there is something to recover, otherwise by the first group, or in idle time after the start. So a fresh broker
+listens earlier.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Made:
-    """The lazy services that exist by now. News for them make none."""
+    """The lazy services that have been created. News for them creates none."""
 
     __slots__ = ("groups", "of_ground", "share", "share_states")
 
@@ -70,7 +70,9 @@ class Made:
 
 
 class _LeadersMade:
-    """The leaders of share partitions, as `ShareLeaders`. Before there are any, there is nothing to forget."""
+    """The leaders of share partitions, as `ShareLeaders`. As long as none have been created, there is nothing to
+    drop.
+    """
 
     def __init__(self, made: Made, share: Callable[[], ShareService]) -> None:
         self._made = made
@@ -91,7 +93,7 @@ class _LeadersMade:
 class Services:
     """The parts of one broker. Everything runs on the thread that runs `env.clock`.
 
-    `started_with` is the configuration of the start, `configs.broker` what holds now. See `Broker` for the other
+    `started_with` is the configuration at the start, `configs.broker` the present one. See `Broker` for the other
     arguments.
     """
 
@@ -130,27 +132,28 @@ class Services:
         self.internal_topics = ground.internal_topics
         self.made = Made()
         self.send_clients_away: Callable[[], None] = lambda: None
-        """Closes all connections, so that their clients look for another broker. The server sets it."""
+        """A function that closes all connections, so that their clients look for another broker. The server sets it.
+        """
 
     @property
     def endpoint(self) -> Endpoint:
-        """The address of the first listener."""
+        """The address for clients of the first listener."""
         return next(iter(self.endpoints.values()))
 
     def endpoint_for(self, listener: str) -> Endpoint:
-        """Return the address of this listener."""
+        """Return the address for clients of this listener."""
         return self.endpoints.get(listener) or self.endpoint
 
     @cached_property
     def audit(self) -> AuditLog:
-        """The log of the authorizer's decisions."""
+        """Return the log of the authorizer's decisions."""
         from shareq.broker.network.audit_log import AuditLog
 
         return AuditLog(self.env.clock, self.started_with.shareq_audit_max_lines_per_minute)
 
     @cached_property
     def client_lines(self) -> BoundedLogs:
-        """The bounded log of refused client requests."""
+        """Return the limited log of refused client requests."""
         from shareq.broker.foundation.bounded_log import BoundedLogs
 
         return BoundedLogs(self.env.clock)
@@ -166,7 +169,7 @@ class Services:
         return quotas
 
     def _make_authorizer(self) -> Authorizer | None:
-        """Build the authorizer from the ACLs in the metadata. Return None if every client has every right."""
+        """Return an authorizer with the ACLs in the metadata; None if every client has every right."""
         config = self.started_with
         if not config.authorizer_class_name:
             return None
@@ -180,7 +183,9 @@ class Services:
         return authorizer
 
     def _warn_of_queue(self, resource: ResourceName) -> None:
-        """Log a group's dead-letter queue that no letter would be written to: as Apache Kafka, we take the property."""
+        """Log that a group's dead-letter queue will get no letters, if so. As in Apache Kafka, the property is
+        accepted nevertheless.
+        """
         if resource.kind != GROUP or not self.configs.share_group(resource.name).dead_letter_queue:
             return
         from shareq.broker.share.dlq.broker_queues import warn_of_queue
@@ -192,9 +197,9 @@ class Services:
 
     @cached_property
     def invented_credentials(self) -> InventedCredentials:
-        """The credentials invented for SCRAM users who do not exist.
+        """Return the credentials invented for SCRAM users that do not exist.
 
-        Made before the first listener with SCRAM opens, because its secret may have to be stored.
+        They are created before the first listener with SCRAM opens, because their secret may have to be stored.
         """
         from shareq.broker.security.invented_credentials import InventedCredentials
 
@@ -205,7 +210,7 @@ class Services:
         return invented
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential:
-        """Return a user's credential; one that no password fits for a user who does not exist.
+        """Return a user's credential; for a user that does not exist, one that matches no password.
 
         Both take equally long.
         """
@@ -218,7 +223,7 @@ class Services:
 
     @cached_property
     def share_states(self) -> ShareCoordinatorService:
-        """The share coordinator: durable state of share partitions."""
+        """Return the share coordinator, with the durable state of share partitions."""
         from shareq.broker.share.coordinator import (
             ShareCoordinatorService,
             share_coordinator_settings,
@@ -232,13 +237,13 @@ class Services:
         return made
 
     def _write_letters(self, owed: OwedLetters) -> None:
-        """Have dead letters written whose states are removed with their topics."""
+        """Have the dead letters written of states that are removed with their topics."""
         names = {topic.topic_id: topic.name for topic in self.metadata.deleted_topics()}
         self.share.last_letters.write_orphaned(owed, names)
 
     @cached_property
     def share_leaders(self) -> ShareLeaders:
-        """The leaders of share partitions, for what changes their states. It makes none."""
+        """Return the leaders of share partitions, for operations that change states. No service is created for that."""
         return _LeadersMade(self.made, lambda: self.share)
 
     @property
@@ -248,7 +253,7 @@ class Services:
 
     @cached_property
     def share(self) -> ShareService:
-        """The share partitions this broker leads, and the sessions of their consumers."""
+        """Return the service of the share partitions that this broker leads, and of their consumers' sessions."""
         from shareq.broker.share.service import ShareService
 
         self.made.share = made = ShareService(
@@ -268,11 +273,13 @@ class Services:
         return made
 
     def _pause_group(self, group_id: str) -> Pending[ApiError]:
-        """Pause a share group, as an operator would, in its breaker's name."""
+        """Pause a share group, as an operator would, but in the name of its breaker."""
         return self.metadata.alter_configs([PutConfig(ResourceName(GROUP, group_id), PAUSED, PAUSED_BY_BREAKER)])
 
     def _make_dead_letter_queues(self) -> DeadLetterQueues | None:
-        """Build the writer of share groups' dead letters; None if `group.share.dlq.manager.class.name` wants none."""
+        """Return the writer of share groups' dead letters; None if `group.share.dlq.manager.class.name` turns it
+        off.
+        """
         from shareq.broker.config.keys.share import DEAD_LETTERS
         from shareq.broker.share.dlq.queues import DeadLetterQueues
 
@@ -282,7 +289,7 @@ class Services:
 
     @cached_property
     def groups(self) -> GroupService:
-        """Groups of every kind: membership, assignment, offsets."""
+        """Return the service of groups of every kind: membership, assignment, offsets."""
         from shareq.broker.groups.coordinator import group_coordinator_settings, group_log_settings
         from shareq.broker.groups.names import MostPerOwner
         from shareq.broker.groups.service import GroupService
@@ -305,7 +312,7 @@ class Services:
 
     @cached_property
     def auto_creations(self) -> OwnedRate:
-        """The rate limit on topics created because they were asked for."""
+        """Return the rate limit on topics created because clients asked for their metadata."""
         from shareq.broker.quotas.owned_rate import OwnedRate
         from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND
 

@@ -29,31 +29,31 @@ LOOKS: Final = 256  # connections that are looked at in one go
 
 
 class Holder(Protocol):
-    """A connection, as the budget knows it."""
+    """A connection, as the budget sees it."""
 
     def untaken(self) -> int:
-        """Bytes that its client has not taken."""
+        """Return the bytes that its client has not accepted."""
 
     def give_way(self, reason: str) -> None:
-        """Close the connection at once, whatever is not sent. Logs the reason."""
+        """Close the connection at once, without sending the rest. The reason is logged."""
 
 
 class Count(Protocol):
-    """A budget that says when it is large."""
+    """A budget that reports when it is large."""
 
     was_large: bool
     on_large: Callable[[], None] | None
 
 
 def note_large(budget: Count) -> None:
-    """More than `LARGE_BYTES` are held."""
+    """Note that more than `LARGE_BYTES` are held."""
     budget.was_large = True
     if budget.on_large is not None:
         budget.on_large()
 
 
 class _Look:
-    """One connection's answers. `untaken` is None until they were looked at, `since_ms` when that was."""
+    """The last check of one connection's answers. `untaken` is None before the first one; `since_ms` is its time."""
 
     __slots__ = ("held", "since_ms", "untaken")
 
@@ -64,7 +64,7 @@ class _Look:
 
 
 class AnswerBudget:
-    """The count of bytes that were read for clients and are not taken. Owned by the broker, on the loop's thread."""
+    """The count of bytes read for clients that have not accepted them. Owned by the broker, on the loop's thread."""
 
     __slots__ = (
         "_clock",
@@ -93,13 +93,13 @@ class AnswerBudget:
 
     @property
     def held(self) -> int:
-        """Bytes that are held for clients which do not take them."""
+        """The bytes held for clients that have not accepted them."""
         return self._untaken + self._read + self._collected
 
     def has_room(self) -> bool:
         """Return True if another answer with records may be read.
 
-        A caller that may not asks again `ROOM_WAIT_MS` later.
+        If not, the caller asks again `ROOM_WAIT_MS` later.
         """
         if self.held < self._for_records:
             return True
@@ -107,15 +107,15 @@ class AnswerBudget:
         return self.held < self._for_records
 
     def grant(self) -> int:
-        """Return how many bytes of records the next answer may have. A first batch is sent whatever its size."""
+        """Return how many bytes of records the next answer may have. The first batch is sent whatever its size."""
         return max(LEAST_BYTES, (self._total - self.held) // 2)
 
     def collect(self, change: int) -> None:
-        """Count bytes read for an answer that is completed in later turns, and undo that afterwards."""
+        """Count bytes read for an answer that is completed in later turns; count them back when it is."""
         self._collected += change
 
     def note_read(self, size: int) -> None:
-        """Count bytes read for an answer, until its socket reports how many of them it took."""
+        """Count bytes read for an answer, until its socket reports how many of them it accepted."""
         if size > LEAST_BYTES:
             if not self._read:
                 self._clock.call_soon(self._forget_read)
@@ -124,7 +124,9 @@ class AnswerBudget:
                 note_large(self)
 
     def note_unsent(self, holder: Holder, held: int) -> None:
-        """Note that a connection holds answers of that many bytes which its client does not take. May close others."""
+        """Note that a connection holds answers of that many bytes that its client has not accepted. Others may be
+        closed.
+        """
         look = self._holders.get(holder)
         if look is None:
             if held:
@@ -145,7 +147,7 @@ class AnswerBudget:
         self._read = 0
 
     def _close_stalled(self) -> None:
-        """Check connections that hold answers, those never checked first, and close the stalled ones."""
+        """Check connections that hold answers, beginning with those never checked, and close the stalled ones."""
         now = self._clock.now_ms()
         if now < self._next_look_ms:
             return
@@ -162,7 +164,7 @@ class AnswerBudget:
                 self._holders[holder] = _Look(look.held, untaken, now)
 
     def _close_first(self, but: Holder) -> bool:
-        """Close a connection that is not `but`; False when there is no other."""
+        """Close one connection other than `but`. Return False if there is none."""
         others = [holder for holder in islice(self._holders, 9) if holder is not but]
         if not others:
             return False

@@ -1,6 +1,6 @@
 """The answers of one connection, in the order of its requests.
 
-An answer that is not ready yet (`AnswerSlot`) keeps its place; ready ones wait to be written together.
+An answer that is not ready yet (`AnswerSlot`) keeps its place in the order; ready ones are written together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Filled(Protocol):
     """A party that waits for an answer."""
 
     def on_filled(self) -> None:
-        """Take note that the answer has come."""
+        """Note that the answer has arrived."""
 
 
 class AnswerSlot:
@@ -42,18 +42,18 @@ class AnswerSlot:
         self.since_ns = 0  # when its request was taken up
 
     def fill(self, frame: Buffer | None) -> None:
-        """Give the answer, including its size prefix; None when the request gets none."""
+        """Set the answer, including its size field; None if the request gets no answer."""
         self.frame = frame
         self.filled = True
         self._connection.on_filled()
 
     def report_to(self, other: Filled) -> None:
-        """Notify `other`, in place of the connection, when the answer has come."""
+        """Notify `other`, instead of the connection, when the answer has arrived."""
         self._connection = other
 
 
 class FallBack(Enum):
-    """Returned instead of a reply by a short path: the request must take the ordinary one."""
+    """The result of a short path that cannot handle a request, which must take the ordinary path."""
 
     FALL_BACK = 0
 
@@ -62,11 +62,13 @@ FALL_BACK: Final = FallBack.FALL_BACK
 
 Reply = Buffer | AnswerSlot | None
 FrameHandler = Callable[[bytes], Reply]
-"""Handles one request frame of a connection, without its size. Raises CloseConnection."""
+"""A function that handles one request frame of a connection, without its size field. It raises CloseConnection."""
 
 
 class Answers:
-    """Answers that have not been written: `out` is ready for it; the places of `slots` come behind that, in order."""
+    """Answers that have not been written: `out` is ready to be written; the answers of `slots` follow behind it, in
+    order.
+    """
 
     __slots__ = ("_unanswered_bytes", "out", "slots")
 
@@ -76,18 +78,20 @@ class Answers:
         self._unanswered_bytes = 0
 
     def are_full(self, limits: RequestLimits) -> bool:
-        """Return whether no further request may be taken up before some of these have been written."""
+        """Return True if no further request may be handled before some of these answers have been written."""
         return len(self.slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes
 
     def wait_for(self, slot: AnswerSlot, size: int, since_ns: int) -> None:
-        """Keep the place of an answer to a request of `size` bytes, taken up at `since_ns`."""
+        """Keep the place of an answer to a request of `size` bytes, handled since `since_ns`."""
         slot.size = size
         slot.since_ns = since_ns
         self.slots.append(slot)
         self._unanswered_bytes += size
 
     def put(self, frame: Buffer, waiting: Filled) -> int:
-        """Add an answer behind all others. Return the bytes that are ready for it, 0 if another comes before."""
+        """Add an answer behind all others. Return the number of bytes ready to be written, 0 if an earlier answer is
+        not ready.
+        """
         if self.slots:
             slot = AnswerSlot(waiting, parks=False)
             slot.frame, slot.filled = frame, True
@@ -96,19 +100,19 @@ class Answers:
         return _put(self.out, frame)
 
     def take_ready(self, now_ns: Callable[[], int]) -> list[Buffer]:
-        """Return the buffers of all answers whose turn it is, to be written in order."""
+        """Remove and return the buffers of all answers that are ready, in order."""
         if self.slots and self.slots[0].filled:
             self._take_filled(now_ns())
         out, self.out = self.out, []
         return out
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all answers."""
         self.slots.clear()
         self.out = []
 
     def _take_filled(self, now_ns: int) -> None:
-        """Move the answers whose turn it is to the output. What is alike is counted at once."""
+        """Move the answers that are ready, in order, to the output. Equal ones are counted together."""
         slots, out = self.slots, self.out
         requests: Requests | None = None
         since_ns = alike = size = 0
@@ -128,7 +132,7 @@ class Answers:
 
 
 def _put(out: list[Buffer], frame: Buffer) -> int:
-    """Append a frame in the pieces that it has. Return its size."""
+    """Append a frame with its pieces. Return its size."""
     if type(frame) is not Gathered or not frame.left:
         out.append(frame)
         return len(frame)

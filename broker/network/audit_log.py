@@ -1,8 +1,8 @@
-"""The audit log: every decision of the authorizer, however many a request needs. Pure: the clock is given.
+"""The audit log: every decision of the authorizer, however many a request needs. Pure: the clock is an argument.
 
-One request may name 200,000 topics. The first decisions in a turn of the loop have a line each; the others are
-collected, and follow in lines of a hundred resources, a few lines in each turn. None is left out, unless the operator
-bounds the lines about one client.
+One request may name 200,000 topics. Each of the first decisions in a turn of the loop has its own line; the others
+are collected, and follow in lines of a hundred resources, a few lines in each turn. None is left out, unless the
+operator limits the lines about one client.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shareq.broker.foundation.bounded_log import AUDIT_LOG, BoundedLogs, cut
 from shareq.broker.foundation.environment import Clock
 
 MOST_SINGLE: Final = 20
-"""Decisions of one turn that have a line each."""
+"""The most decisions of one turn that have their own lines."""
 
 NAMES_IN_LINE: Final = 100
 LINES_IN_TURN: Final = 50
@@ -36,9 +36,10 @@ class Asked(NamedTuple):
 
 
 class AuditLog:
-    """Writes decisions to `shareq.authorizer`: denials at INFO, what is allowed at DEBUG.
+    """The log of decisions, as `shareq.authorizer`: denials at INFO, permissions at DEBUG.
 
-    `most` limits the lines of one user and address in a minute, for each of the two; None: no limit.
+    `most` limits the lines about one user and address in a minute, separately for each of the two; None means no
+    limit.
     """
 
     def __init__(self, clock: Clock, most: int | None) -> None:
@@ -79,7 +80,7 @@ class AuditLog:
             del self._collecting[asked]
 
     def flush(self) -> None:
-        """Write all that waits: the broker stops."""
+        """Write all waiting decisions, because the broker stops."""
         self._write_waiting(len(self._waiting))
 
     def _next_turn(self) -> None:

@@ -1,5 +1,5 @@
-"""Log lines about connections refused or closed because of their clients' behaviour, limited a minute for each client
-and reason.
+"""Log lines about connections refused or closed because of their clients' behaviour, limited by client and reason to
+a number in each minute.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Connection(Protocol):
 
 
 class ClientLines:
-    """The lines of one broker. Without `bounds` all are written."""
+    """The lines of one broker. Without `bounds`, all are written."""
 
     def __init__(self, bounds: BoundedLogs | None = None) -> None:
         self._bounds = bounds
@@ -42,7 +42,7 @@ class ClientLines:
         self._log(connections, connection.client_host, reason, "%s: %s%s", (connection, what, reason), fields)
 
     def refused(self, host: str, listener: str, refusal: str) -> None:
-        """Log a connection that a limit forbids."""
+        """Log that a connection was refused because of a limit."""
         fields: dict[str, object] = {"client_address": host, "listener": listener, "reason": refusal}
         self._log(listeners, host, refusal, "connection from %s on %s refused: %s", (host, listener, refusal), fields)
 

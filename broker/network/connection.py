@@ -1,8 +1,9 @@
-"""One client connection without its socket: bytes in, frames handled in turn, answers out in request order.
+"""One client connection without its socket: bytes in, frames handled one after the other, answers out in request
+order.
 
-Frames are handled as they are cut (`frames.py`), all complete ones of a read in one loop; an unfinished answer keeps
-its place (`answers.py`), and one that parks stops the handling of later frames until it is filled, as Apache Kafka
-mutes a connection while it serves a request.
+All complete frames of a read (`frames.py`) are handled in one loop. An unfinished answer keeps its place
+(`answers.py`). One that parks stops the handling of later frames until it is filled, as Apache Kafka mutes a
+connection while it handles a request.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class Outlet(Protocol):
     """The other side of a connection: a socket, or a test."""
 
     def write(self, buffers: list[Buffer]) -> None:
-        """Send the buffers in order. Takes ownership of them."""
+        """Send the buffers in order. They belong to the outlet from then on."""
 
     def close(self) -> None:
-        """Send what was written, then close."""
+        """Send everything written so far, then close."""
 
     def pause_reading(self) -> None: ...
 
@@ -44,45 +45,45 @@ class Outlet(Protocol):
 
 
 class Gate(Protocol):
-    """The gate before a connection's handler until its client is authenticated; it watches for the end of that, too."""
+    """The gate before a connection's handler until its client is authenticated. It also watches for the end of the
+    authentication.
+    """
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
-        """The SASL mechanisms that are enabled."""
+        """The enabled SASL mechanisms."""
 
     @property
     def expects_token(self) -> bool:
-        """True while an agreed mechanism is not finished."""
+        """True while the exchange of the chosen mechanism is not finished."""
 
     def handle_frame(self, frame: bytes) -> Reply:
         """Handle a frame like a `FrameHandler`.
 
-        Raise CloseConnection, also for requests that may not precede authentication.
+        Raise CloseConnection, also for requests that are not allowed before authentication.
         """
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
-        """Set the mechanism, an enabled one, that the client has chosen.
+        """Set the enabled mechanism that the client has chosen.
 
-        False where this is not the time for it.
+        Return False if it may not be set now.
         """
 
     def token(self, token: bytes) -> Answer:
-        """Answer a token. Raises AuthenticationFailed."""
+        """Return the answer to a token. Raise AuthenticationFailed."""
 
     def after_failure(self, answer: T) -> Pending[T]:
-        """Return the answer to an attempt that failed, when it may be sent."""
+        """Return the answer to a failed attempt, which arrives when it may be sent."""
 
 
 class Connection:
     """A client connection, as the broker knows it.
 
-    `handler_for` is called once and returns what handles this connection's frames.
-    `principal` is the authenticated client, as TYPE:NAME; `gate` stands before the handler while that has to be
-    watched.
-    `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
-    What was received and is not handled is reported to `budget`, which may stop the reading; so is a large request
-    that parks, until it is answered.
-    Everything runs on the loop's thread. Logs why it closes, once.
+    `handler_for` is called once and returns the handler of this connection's frames. `principal` is the
+    authenticated client, as TYPE:NAME; `gate` precedes the handler while the authentication has to be watched.
+    `since_ns` is when the handling of the present requests began, by `now_ns`. Bytes received but not handled are
+    reported to `budget`, which may stop the reading; so is a large request that parks, until it is answered.
+    Everything runs on the loop's thread. The reason for closing is logged once.
     """
 
     __slots__ = (
@@ -164,12 +165,12 @@ class Connection:
 
     @property
     def unanswered(self) -> int:
-        """Requests that were handled and whose answers have not been written."""
+        """The number of handled requests whose answers have not been written."""
         return len(self._answers.slots)
 
     @property
     def buffered_input(self) -> int:
-        """Bytes that were read and wait to be handled."""
+        """The number of bytes that were read and wait to be handled."""
         return self._frames.held
 
     @property
@@ -178,7 +179,7 @@ class Connection:
         return 0 if self._stopped() or not self._frames.held else self._frames.needed
 
     def receive(self, data: bytes) -> None:
-        """Take the bytes read and handle every complete frame in them."""
+        """Add the bytes read, and handle every complete frame in them."""
         if self.closed or self.finishing:
             return
         frames = self._frames
@@ -191,41 +192,43 @@ class Connection:
         self._note_input()
 
     def stop_reading(self) -> None:
-        """Read nothing more: the budget has no room for more of this connection. Harmless the second time."""
+        """Stop reading, because the budget has no room for more of this connection. A second call has no effect."""
         self._reading.wait_for_room()
 
     def go_on_reading(self) -> None:
-        """Read again: the budget has room, or it is this connection's turn."""
+        """Read again, because the budget has room, or because it is this connection's turn."""
         self._reading.has_room(closed=self.closed)
 
     def guard(self, gate_before: Callable[[FrameHandler], Gate], max_frame_bytes: int) -> None:
-        """Hand every frame to this gate instead of the handler, and accept no larger one, until the client is
-        `admitted`.
+        """Pass every frame to this gate instead of the handler, and accept no larger one than `max_frame_bytes`,
+        until the client is `admitted`.
         """
         self.gate = gate = gate_before(self._handle)
         self._max_frame_bytes = min(max_frame_bytes, self._limits.max_frame_bytes)
         self._handle = gate.handle_frame
 
     def admitted(self, handle: FrameHandler | None) -> None:
-        """Take the client as authenticated. With `handle`, frames no longer pass the gate, but go to that."""
+        """Treat the client as authenticated. With `handle`, frames are passed to that function instead of to the
+        gate.
+        """
         self._max_frame_bytes = self._limits.max_frame_bytes
         if handle is not None:
             self.gate = None
             self._handle = handle
 
     def send(self, frame: Buffer) -> None:
-        """Write a frame that answers no request in the queue (authentication). Size prefix included."""
+        """Write a frame, with its size field, that answers no request in the queue (authentication)."""
         self._outlet.write([frame])
 
     def close(self, reason: str) -> None:
-        """Handle no more requests, answer those already handled, then close. Logs the reason."""
+        """Handle no more requests, answer those already handled, then close. The reason is logged."""
         if self.closed or self.finishing:
             return
         self.lines.warn(self, reason, "closing: ")
         self.finish()
 
     def abandon(self, reason: str) -> None:
-        """Close without the answer that all later requests wait for: it will not come."""
+        """Close without the answer for which all later requests wait, because it will not come."""
         parked = self._parked
         if parked is not None and not parked.filled:
             close_behind(self, parked, reason)
@@ -233,7 +236,7 @@ class Connection:
             self.close(reason)
 
     def finish(self) -> None:
-        """Close without a log line: the broker stops, or the connection was idle."""
+        """Close without a log line, because the broker stops or the connection was idle."""
         if self.closed or self.finishing:
             return
         self.finishing = True
@@ -242,7 +245,7 @@ class Connection:
             self._write_ready()
 
     def lost(self) -> None:
-        """Note that the connection has ended: write nothing more, and notify the parts that wait for this."""
+        """Note that the connection has ended: write nothing more, and notify the parts that asked for that."""
         if self.closed:
             return
         self.closed = True
@@ -255,8 +258,9 @@ class Connection:
             callback()
 
     def on_close(self, callback: Callable[[], None]) -> Callable[..., None]:
-        """Call back when the connection has ended; return a function that takes the request back (harmless afterwards),
-        with any arguments.
+        """Call `callback` when the connection has ended.
+
+        Return a function that cancels this; it accepts any arguments, and has no effect afterwards.
         """
         self._on_close.append(callback)
         return partial(self._forget, callback)
@@ -266,7 +270,7 @@ class Connection:
             self._on_close.remove(callback)
 
     def pause_output(self) -> None:
-        """Handle no more requests until `resume_output`: the other side does not read."""
+        """Handle no more requests until `resume_output`, because the client does not read."""
         self._output_paused = True
 
     def resume_output(self) -> None:
@@ -274,18 +278,18 @@ class Connection:
         self._resume()
 
     def mute(self) -> None:
-        """Handle no more requests until `unmute` was called as often; answers are still sent. For clients that are over
-        a quota.
+        """Handle no more requests until `unmute` was called as often; answers are still sent. This is for clients
+        over a quota.
         """
         self._mutes += 1
 
     def unmute(self) -> None:
-        """Take one `mute` back."""
+        """Undo one `mute`."""
         self._mutes -= 1
         self._resume()
 
     def on_filled(self) -> None:
-        """Write what is ready in the next tick, together with its neighbours: an answer slot was filled."""
+        """Write the ready answers in the next tick, together, because an answer slot was filled."""
         if not self._scheduled and not self.closed:
             self._scheduled = True
             self._call_soon(self._flush)
@@ -296,7 +300,7 @@ class Connection:
         self._note_input()
 
     def _note_input(self) -> None:
-        """Report to the budget how much is held now: nothing between two reads of a connection that keeps up."""
+        """Report to the budget how many bytes are held now: none between two reads of a connection that keeps up."""
         held = self.under_way + self._frames.held
         if (held != self.held_input or self._reading.waits_for_room) and self._budget is not None:
             change, self.held_input = held - self.held_input, held
@@ -309,7 +313,7 @@ class Connection:
         return bool(answers.slots) and answers.are_full(self._limits)
 
     def _handle_frames(self) -> None:
-        """Handle the complete frames that were read, and write the answers that are ready."""
+        """Handle the complete frames that were read, and write the ready answers."""
         self._handling = True
         self.since_ns = self.now_ns()
         EFFORT.goes += 1
@@ -354,7 +358,7 @@ class Connection:
             self.under_way = SIZE_BYTES + slot.size
 
     def _flush(self) -> None:
-        """Write the answers filled in this tick, then continue with the work that waited for that."""
+        """Write the answers filled in this tick, then continue with frames that waited for that."""
         self._scheduled = self._cut = False
         if self.closed:
             return
@@ -367,7 +371,7 @@ class Connection:
         self._resume()
 
     def _write_ready(self) -> None:
-        """Write every answer whose turn it is, in one go."""
+        """Write all answers that are ready in order, with one call."""
         answers = self._answers
         if answers.slots or answers.out:
             out = answers.take_ready(self.now_ns)
@@ -377,7 +381,7 @@ class Connection:
             self._outlet.close()
 
     def _resume(self) -> None:
-        """Continue after a stop: handle the bytes read meanwhile, then read again."""
+        """Handle the bytes that were read during a stop, then read again."""
         if self.closed or self.finishing or self._scheduled or self._stopped():
             return
         if self._frames.can_go_on:
@@ -398,27 +402,27 @@ class Reading:
         self.waits_for_room = False  # the budget has stopped the reading
 
     def pause(self) -> None:
-        """Stop: enough waits to be handled. Harmless the second time."""
+        """Stop reading, because enough bytes wait to be handled. A second call has no effect."""
         if not self.paused:
             self.paused = True
             if not self.waits_for_room:
                 self._outlet.pause_reading()
 
     def resume(self) -> None:
-        """Take `pause` back."""
+        """Undo `pause`."""
         self.paused = False
         if not self.waits_for_room:
             self._outlet.resume_reading()
 
     def wait_for_room(self) -> None:
-        """Stop: the budget has no room. Harmless the second time."""
+        """Stop reading, because the budget has no room. A second call has no effect."""
         if not self.waits_for_room:
             self.waits_for_room = True
             if not self.paused:
                 self._outlet.pause_reading()
 
     def has_room(self, *, closed: bool) -> None:
-        """Undo `wait_for_room`; the socket of a closed connection stays unchanged."""
+        """Undo `wait_for_room`, except for the socket of a closed connection."""
         if self.waits_for_room:
             self.waits_for_room = False
             if not self.paused and not closed:
@@ -426,7 +430,7 @@ class Reading:
 
 
 def close_behind(connection: Connection, slot: AnswerSlot, reason: str) -> None:
-    """Close a connection after the answers to earlier requests: this request gets none."""
+    """Close a connection after the answers to earlier requests. The request of this slot gets none."""
     slot.fill(None)
     connection.close(reason)
 

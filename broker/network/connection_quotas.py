@@ -1,7 +1,7 @@
 """Limits on the number of connections and the rate of new ones: of the broker, of a listener, of an address.
 
-A connection beyond a number is refused. A connection that comes too early is delayed: nothing is read from it until its
-time has come, or, if the limit is the rate of its address, it is closed after a wait, so that an immediate retry gains
+A connection beyond the number is refused. A connection beyond the rate is delayed: nothing is read from it until its
+time has come. If the rate of its address is exceeded, it is closed after a wait, so that an immediate retry gains
 nothing.
 """
 
@@ -41,9 +41,9 @@ class ConnectionNumbers(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """The verdict on a new connection: `refusal` says why it is refused, "" if it is not.
+    """The decision on a new connection. `refusal` is the reason why it is refused, "" if it is accepted.
 
-    `wait_ms`: until it is read from, or closed.
+    `wait_ms` is the time until it is read from, or closed.
     """
 
     refusal: str = ""
@@ -51,9 +51,10 @@ class Admission(NamedTuple):
 
 
 class ConnectionQuotas:
-    """The connections of all listeners. One thread.
+    """The connections of all listeners. Used by one thread.
 
-    `files` is how many connections the limit of open files leaves room for. Rates are taken over `windows`.
+    `files` is the number of connections for which the limit of open files leaves room. Rates are computed over
+    `windows`.
     """
 
     def __init__(self, files: int = UNLIMITED, windows: Windows = Windows()) -> None:  # noqa: B008
@@ -76,7 +77,7 @@ class ConnectionQuotas:
         return len(self._rates)
 
     def configure(self, numbers: ConnectionNumbers) -> None:
-        """Apply these limits to new connections from now on; open ones stay."""
+        """Apply these limits to new connections from now on. Open connections stay."""
         self._numbers = numbers
 
     def limit_addresses(self, rates: Limits) -> None:
@@ -84,7 +85,7 @@ class ConnectionQuotas:
         self._address_rates = rates
 
     def admit(self, listener: str, address: str, now_ms: int) -> Admission:
-        """Return whether a new connection is taken; if so, it counts until it is forgotten."""
+        """Return the decision on a new connection. An accepted one counts until `forget` is called for it."""
         refusal = self._too_many(listener, address)
         if refusal:
             return Admission(refusal)
@@ -126,7 +127,7 @@ class ConnectionQuotas:
         return self._numbers.of_listeners.get(listener, ListenerNumbers())
 
     def _wait_ms(self, kind: str, name: str, bound: float, now_ms: int) -> int:
-        """Count a connection. Return by how many ms it comes too early."""
+        """Count a connection. Return how many ms too early it is."""
         if bound >= UNLIMITED:
             return 0
         if bound <= 0:
@@ -139,7 +140,7 @@ class ConnectionQuotas:
         return rate.throttle_ms(bound, now_ms, self._windows)
 
     def _sweep(self, now_ms: int) -> None:
-        """Forget addresses without connections for so long that they no longer count."""
+        """Forget addresses that have had no connection for so long that earlier ones do not count any more."""
         if len(self._rates) < self._sweep_at:
             return
         for name in [name for name, rate in self._rates.items() if rate.is_idle(now_ms, self._windows)]:

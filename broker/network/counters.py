@@ -1,4 +1,4 @@
-"""Counters of requests: plain integers, which never go down; the metrics read them on the loop."""
+"""Counters of requests: plain integers, which never decrease; the metrics read them on the loop."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from shareq.broker.foundation.durations import Durations
 
 
 class Requests:
-    """The requests of one RPC. `durations` are those of answered requests, `unanswered` wanted no answer.
+    """The requests of one RPC. `durations` are those of answered requests; `unanswered` counts requests that get no
+    answer.
 
-    `errors` are counted by code: every error in an answer counts, so one answer can bring several.
+    `errors` are counted by code. Every error in an answer counts, so one answer can have several.
     """
 
     __slots__ = ("durations", "errors", "unanswered")
@@ -19,7 +20,7 @@ class Requests:
         self.unanswered = 0
 
     def failed(self, error_code: int, count: int = 1) -> None:
-        """Count an error that an answer has in it, so many times."""
+        """Count an error that occurs `count` times in an answer."""
         self.errors[error_code] = self.errors.get(error_code, 0) + count
 
 

@@ -2,8 +2,8 @@
 
     frame   int32 size (of what follows), then `size` bytes: request header and body
 
-The size is checked before anything is kept. Waiting bytes are kept unchanged; a large frame is collected separately, in
-pieces, and joined once.
+The size is checked before any byte is kept. Waiting bytes are kept unchanged; a large frame is collected separately,
+in pieces, and joined once.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ SMALL_READ_BYTES: Final = 4 * 1024  # smaller reads of a large frame are joined 
 
 
 class CloseConnection(Exception):
-    """The connection cannot go on: a malformed frame, an unknown RPC. The text is the reason that is logged."""
+    """Error: the connection cannot continue, because of a malformed frame or an unknown RPC. The text is the logged
+    reason.
+    """
 
 
 class Frames:
-    """Bytes that were read and are not handled. They begin at a frame's size.
+    """Bytes that were read but not handled. They begin at a frame's size field.
 
-    `needed` is how many bytes make the next step possible: a size, an API key, or a whole frame.
+    `needed` is the number of bytes that make the next step possible: a size field, an API key, or a whole frame.
     """
 
     __slots__ = ("_at", "_missing", "_parts", "_rest", "_whole", "needed")
@@ -44,7 +46,7 @@ class Frames:
 
     @property
     def held(self) -> int:
-        """Bytes that were read and not handled."""
+        """The number of bytes that were read but not handled."""
         if self._missing:
             return self.needed - self._missing
         held = len(self._rest) - self._at
@@ -52,7 +54,7 @@ class Frames:
 
     @property
     def collects(self) -> bool:
-        """True while the rest of a large frame is awaited."""
+        """True while the rest of a large frame is expected."""
         return self._missing > 0
 
     @property
@@ -61,7 +63,7 @@ class Frames:
         return self._whole is not None or (not self._missing and len(self._rest) - self._at >= self.needed)
 
     def add(self, data: bytes) -> None:
-        """Take the bytes read, which are not empty."""
+        """Add bytes that were read, at least one."""
         if self._missing:
             data = self._collect(data)
             if not data:
@@ -78,10 +80,10 @@ class Frames:
             self._rest, self._at = data, 0
 
     def complete(self, limits: RequestLimits, max_frame_bytes: int) -> Iterator[bytes]:
-        """Yield the complete frames without their sizes; each one counts as handled afterwards.
+        """Yield the complete frames without their size fields; each one counts as handled afterwards.
 
-        Nothing may be added meanwhile. Raises `CloseConnection` for a frame above `max_frame_bytes`, or larger than a
-        request with its API key can be.
+        Nothing may be added during the iteration. Raise `CloseConnection` for a frame above `max_frame_bytes`, or
+        larger than a request with its API key can be.
         """
         whole, self._whole = self._whole, None
         if whole is not None:
@@ -104,7 +106,7 @@ class Frames:
             yield rest[begin:stop]
 
     def settle(self) -> None:
-        """Forget handled frames: a connection that keeps up holds nothing, and never much more than is counted."""
+        """Drop the bytes of handled frames, so that a connection that keeps up holds no memory."""
         if self._at == len(self._rest):
             self._rest, self._at = b"", 0
         elif self._at * 2 > len(self._rest):
@@ -116,7 +118,7 @@ class Frames:
         self._parts, self._missing, self._whole = [], 0, None
 
     def _begin_large(self, data: bytes, at: int, size: int, limits: RequestLimits) -> None:
-        """Collect a large frame apart, if its request may be that large."""
+        """Begin to collect a large frame separately, if a request with its API key may be that large."""
         key_at = at + SIZE_BYTES
         if limits.largest_of is not None:
             if len(data) < key_at + _KEY_BYTES:
@@ -130,7 +132,7 @@ class Frames:
         self._at = len(data)
 
     def _collect(self, data: bytes) -> bytes:
-        """Add to a large frame, which is joined once it is complete. Return the bytes behind it."""
+        """Add bytes to a large frame, which is joined once it is complete. Return the bytes behind it."""
         missing, last = self._missing, self._parts[-1]
         if len(data) >= missing:
             self._missing, self.needed = 0, SIZE_BYTES

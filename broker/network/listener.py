@@ -39,7 +39,7 @@ SHORTEST_SWEEP_MS: Final = 50
 
 
 class ListenerLimits(NamedTuple):
-    """The limits of a connection's silence, and of the memory that it makes the broker use.
+    """The limits of a connection's idle time, and of the memory that it may use in the broker.
 
     `max_idle_ms` is `connections.max.idle.ms` (negative: for ever).
     """
@@ -90,8 +90,8 @@ class SocketConnection(asyncio.Protocol):
             self.connection.receive(data)
 
     def eof_received(self) -> bool:
-        """Return whether the socket stays open: until the rest of the answers to a client that sends no more is
-        written.
+        """Return True to keep the socket open until the remaining answers are written to a client that sends no
+        more.
         """
         self._closing = self._rest.size > 0
         return self._closing
@@ -166,7 +166,7 @@ class SocketConnection(asyncio.Protocol):
                 self.connection.pause_output()
 
     def write_piece(self, most: int) -> int:
-        """Give the socket up to `most` bytes of the rest (of a `Writer`)."""
+        """Write up to `most` bytes of the remaining answers to the socket, as a `Writer`. Return how many."""
         transport, before = self._transport, self._rest.size
         if transport is None:
             return 0
@@ -177,11 +177,13 @@ class SocketConnection(asyncio.Protocol):
 
     @property
     def wants_turn(self) -> bool:
-        """True if there is a rest that the system would take."""
+        """True if answers remain that the system would accept."""
         return self._rest.size > 0 and not self._full
 
     def untaken(self) -> int:
-        """Bytes that the client has not taken, those in the system's buffer included where the system says."""
+        """Return the bytes that the client has not received, including those in the system's buffer if the system
+        reports them.
+        """
         transport = self._transport
         if transport is None:
             return 0
@@ -190,7 +192,7 @@ class SocketConnection(asyncio.Protocol):
         )
 
     def give_way(self, reason: str) -> None:
-        """Close at once, whatever is not sent: others need the memory."""
+        """Close at once, without sending the rest, because others need the memory."""
         if self.connection is not None:
             self.connection.lines.warn(self.connection, reason, "closing: ")
         self._held = 0
@@ -200,7 +202,7 @@ class SocketConnection(asyncio.Protocol):
             transport.abort()
 
     def _hold(self, size: int) -> None:
-        """Report to the budget how much is held here now; nothing while the client keeps up."""
+        """Report to the budget how many bytes are held here now: none while the client keeps up."""
         if size != self._held:
             self._held = size
             self._listener.room.note_unsent(self, size)
@@ -211,7 +213,7 @@ class SocketConnection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
-        """Close at once, whatever is not sent."""
+        """Close at once, without sending the rest."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -226,7 +228,7 @@ class SocketConnection(asyncio.Protocol):
             self._read(True)
 
     def wait_for_turn(self) -> None:
-        """Read nothing more until `take_turn` (of a `Reader`)."""
+        """Stop reading until `take_turn`, as a `Reader`."""
         self._waits_for_turn = True
         if not self._stopped:
             self._read(False)
@@ -245,10 +247,10 @@ class SocketConnection(asyncio.Protocol):
 
 
 class FirstRead(asyncio.BufferedProtocol):
-    """The first read of a socket, `FIRST_READ_BYTES` at most; then it is a `SocketConnection`.
+    """The first read of a socket, of at most `FIRST_READ_BYTES`; afterwards the socket is a `SocketConnection`.
 
-    When the first bytes of a frame are refused, the rest is left unread: reading it would make the other side send
-    more, at several times the remaining cost of such a connection.
+    If the first bytes of a frame are refused, the rest is not read: reading it would make the client send more, at
+    several times the cost of such a connection.
     """
 
     def __init__(self, socket: SocketConnection) -> None:
@@ -285,7 +287,7 @@ class FirstRead(asyncio.BufferedProtocol):
 
 
 def unsent_in_system(sock: socket.socket | None) -> int:
-    """Bytes in a socket's send buffer that the other side has not received; 0 if that is unknown."""
+    """Return the bytes in a socket's send buffer that the client has not received; 0 if that is unknown."""
     if sock is None:
         return 0
     try:
@@ -300,11 +302,10 @@ def unsent_in_system(sock: socket.socket | None) -> int:
 class Listener:
     """The connections of one listening address. Owned by the server, on the loop's thread.
 
-    `guard`, if given, must admit a new connection before its requests are handled; `encrypted`, if given, puts TLS
-    between a socket and its connection. `quotas` are those of all listeners; without, there are no limits. So is
-    `read_share` and `write_share`; without, they are the listener's own.
-    `accepted` and `refused` count connections, `bytes_in` and `bytes_out` the bytes read and written, before
-    encryption.
+    `guard`, if given, must admit a new connection before its requests are handled; `encrypted`, if given, adds TLS
+    between a socket and its connection. `quotas` are shared by all listeners; without them, there are no limits.
+    `read_share` and `write_share` are shared, too; without them, the listener has its own. `accepted` and `refused`
+    count connections, `bytes_in` and `bytes_out` the bytes read and written, before encryption.
     """
 
     def __init__(
@@ -353,12 +354,14 @@ class Listener:
         return len(self._sockets)
 
     def protocol(self) -> asyncio.BaseProtocol:
-        """Return a protocol for a new socket; asyncio's protocol factory."""
+        """Return a protocol for a new socket, as asyncio's protocol factory."""
         socket = SocketConnection(self)
         return FirstRead(socket) if self._encrypted is None else self._encrypted(socket)
 
     def admit(self, socket: SocketConnection, host: str) -> Connection | None:
-        """Return the connection of a new socket, or None (logged) at a limit: the socket is closed then."""
+        """Return the connection of a new socket; None if a limit is reached: then the socket is closed, and this is
+        logged.
+        """
         refusal, wait_ms = self._quotas.admit(self.name, host, self.clock.now_ms())
         if refusal:
             self._lines.refused(host, self.name, refusal)
@@ -388,7 +391,7 @@ class Listener:
         return connection
 
     def _refuse(self, socket: SocketConnection, wait_ms: int) -> None:
-        """Close a socket after a wait, without reading from it; at once when many already wait."""
+        """Close a socket after a wait, without reading from it; at once if many already wait."""
         if not wait_ms or len(self.delayed) >= MOST_DELAYED:
             socket.abort()
             return
@@ -397,14 +400,14 @@ class Listener:
         self.clock.call_at(self.clock.now_ms() + wait_ms, socket.abort)
 
     def forget(self, socket: SocketConnection, connection: Connection) -> None:
-        """Forget a closed socket."""
+        """Forget a socket that has been closed."""
         self._sockets.discard(socket)
         self._quotas.forget(self.name, connection.client_host)
         if self.on_forget is not None:
             self.on_forget()
 
     def sweep_interval_ms(self) -> int | None:
-        """Return the interval at which to call `close_idle`; None if connections may be silent for ever."""
+        """Return the interval at which to call `close_idle`; None if connections may be idle for ever."""
         if self._limits.max_idle_ms < 0:
             return None
         return min(LONGEST_SWEEP_MS, max(SHORTEST_SWEEP_MS, self._limits.max_idle_ms // 4))
@@ -421,7 +424,7 @@ class Listener:
                 connection.finish()
 
     def finish(self, within_ms: int | None = None) -> None:
-        """Answer what is in flight on every connection, then close it; `within_ms`: then at the latest."""
+        """Answer the pending requests of every connection, then close it, after `within_ms` at the latest."""
         sockets = list(self._sockets)
         for socket in sockets:
             if socket.connection is not None:

@@ -1,9 +1,10 @@
-"""A limit on the bytes read of all sockets in one tick of the loop, so that a client that sends much leaves others
-time.
+"""A limit on the bytes read from all sockets in one tick of the loop, so that a client that sends much does not
+delay others.
 
-A socket is read until nothing is left in it, several megabytes in one go, and a request of some bytes in another one
-waits for that. Here large reads are counted: once `MOST_READ` bytes were read in a tick, each socket with another large
-read is stopped until its turn, a few in each tick, in the order in which they were stopped. Small ones cost a compare.
+Without it, a socket is read until it is empty, which may be several megabytes, while a small request on another
+socket waits. Here large reads are counted: once `MOST_READ` bytes were read in a tick, each socket with another
+large read is stopped until its turn. A few get their turn in each tick, in the order in which they were stopped. A
+small read costs one comparison.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from typing import Final, Protocol
 from shareq.broker.foundation.environment import Clock
 
 LARGE_READ: Final = 16 * 1024
-"""Bytes; smaller reads are not counted."""
+"""In bytes: smaller reads are not counted."""
 
 MOST_READ: Final = 512 * 1024
-"""Bytes of large reads in one tick, and one more of each socket: a third of a millisecond."""
+"""The most bytes of large reads in one tick, a third of a millisecond; each socket may exceed it by one read."""
 
 GO_ON: Final = 2
-"""Sockets that are read again in a tick: each brings 256 KB at most before it is counted."""
+"""The number of stopped sockets that are read again in one tick. Each may bring 256 KB before it is counted."""
 
 
 class Reader(Protocol):
-    """A socket."""
+    """A socket that is read."""
 
     def wait_for_turn(self) -> None: ...
 
@@ -44,13 +45,13 @@ class ReadShare:
 
     @property
     def waiting(self) -> int:
-        """Sockets that wait for their turn."""
+        """The number of sockets that wait for their turn."""
         return len(self._line)
 
     def note(self, reader: Reader, size: int) -> None:
-        """Note that a socket that was not waiting has brought so many bytes, `LARGE_READ` at least.
+        """Note that a socket that was not waiting has brought so many bytes, at least `LARGE_READ`.
 
-        May stop its reading.
+        Its reading may be stopped.
         """
         self._read += size
         if self._read > MOST_READ:

@@ -1,19 +1,23 @@
 """`queued.max.request.bytes`: a budget for all bytes that were received, but not handled yet, on all connections.
 
-A connection whose requests are handled at once holds nothing between two reads, and is never stopped. The others:
+A connection whose requests are handled at once holds nothing between two reads, and is never stopped. For other
+connections:
 
-* The budget consists of room for one frame of the largest size, and of a shared part. A connection may hold as much as
-  is free in half of the shared part: a few may hold much, many hold little each, and some is left for the next one.
-* A connection that holds more is not read, and waits until there is room, the oldest first, or until it has its turn.
+* The budget consists of room for one frame of the largest size, and of a shared part. A connection may hold as much
+  as is free in half of the shared part. So a few connections may hold much, many hold little each, and some room is
+  left for the next one.
+* A connection that holds more is not read, and waits until there is room, the oldest first, or until it has its
+  turn.
 * One connection at a time has its turn: it is read to the end of its frame, however much is held. Turns go to the
-  oldest waiting connection, and to the oldest with the smallest frame, alternately: no flood of large frames keeps a
-  small one waiting, nor the other way round.
-* If others wait, a turn without input for `SILENT_MS`, or longer than `TURN_MS`, ends, and its connection is closed. So
+  oldest waiting connection, and to the oldest with the smallest frame, alternately, so that neither large nor small
+  frames are kept waiting by a flood of the others.
+* If others wait, a turn without input for `SILENT_MS`, or longer than `TURN_MS`, ends, and its connection is closed.
+  So
   a frame that is never completed blocks nobody.
 * A large request that is handled for more than a tick counts as held until it is answered, and keeps its turn. After
   another `TURN_MS` the turn ends if others wait, but the connection stays open.
-* One read of each connection is always accepted: the other half of the shared part is for these. When more is held than
-  the whole budget, the connection with the largest frame that waits (the oldest of such) is closed.
+* One read of each connection is always accepted; the other half of the shared part is for these. When more is held
+  than the whole budget, the waiting connection with the largest frame (of several, the oldest) is closed.
 
 So never more is held than the budget and one read.
 """
@@ -37,13 +41,13 @@ _SIZES: Final = 33  # sizes of frames by their bits; 0: no frame is being waited
 
 
 class Receiver(Protocol):
-    """A connection, as the budget knows it."""
+    """A connection, as the budget sees it."""
 
     held_input: int
-    """Bytes that were received and are not handled, `under_way` included."""
+    """The bytes that were received and are not handled, including `under_way`."""
 
     under_way: int
-    """Bytes of a large request that is being handled and has no answer yet."""
+    """The bytes of a large request that is being handled and has not been answered yet."""
 
     @property
     def frame_to_come(self) -> int:
@@ -59,7 +63,8 @@ class Receiver(Protocol):
 class RequestBudget:
     """The count of request bytes that were received and not handled. Owned by the broker, on the loop's thread.
 
-    `total_bytes` is `queued.max.request.bytes`, 0 or less for no limit; at least one frame of `max_frame_bytes` fits.
+    `total_bytes` is `queued.max.request.bytes`, 0 or less for no limit; it always has room for one frame of
+    `max_frame_bytes`.
     """
 
     __slots__ = (
@@ -97,7 +102,7 @@ class RequestBudget:
 
     @property
     def waiting(self) -> int:
-        """Connections that are not read because there is no room."""
+        """The number of connections that are not read because there is no room."""
         return len(self._waiting)
 
     def note(self, connection: Receiver, change: int) -> None:
@@ -122,11 +127,11 @@ class RequestBudget:
             self._make_room()
 
     def _left(self) -> int:
-        """Return the free bytes, which one connection may hold. Negative if all together hold more than they may."""
+        """Return the free bytes that one connection may hold; negative if all together hold too many."""
         return self._shared - self.held + (self._turn.held_input if self._turn is not None else 0)
 
     def _place(self, connection: Receiver) -> None:
-        """Stop the connection if it holds too much, let it go on if not."""
+        """Stop the connection if it holds too much, and let it continue otherwise."""
         held = connection.held_input
         if held and held > self._left():
             self._waiting.put(connection)
@@ -136,7 +141,7 @@ class RequestBudget:
             connection.go_on_reading()
 
     def _let_go_on(self) -> None:
-        """Let waiting connections that fit continue, the oldest first, as memory is freed."""
+        """Let waiting connections continue for which there is room now, the oldest first."""
         if not self._waiting:
             return
         left = self._left()
@@ -147,7 +152,9 @@ class RequestBudget:
                 connection.go_on_reading()
 
     def _make_room(self) -> None:
-        """More is held than the whole budget: close those with the largest frames. Each of them calls `note`."""
+        """Close the connections with the largest frames, because more is held than the whole budget. Each of them
+        calls `note`.
+        """
         self._making_room = True
         while self.held > self._total and (largest := self._waiting.largest()) is not None:
             self._close(largest, "no room is left for it")
@@ -156,9 +163,7 @@ class RequestBudget:
     # -- turns
 
     def _in_turn(self, connection: Receiver, change: int) -> None:
-        """Note that bytes of the frame whose turn it is have arrived, or that it is complete, or that its connection
-        has ended.
-        """
+        """Note that the frame whose turn it is has got bytes or is complete, or that its connection has ended."""
         now = self._clock.now_ms()
         if connection.under_way:
             if not self._handled:  # its frame has just been completed
@@ -184,7 +189,7 @@ class RequestBudget:
             self._timer = self._clock.call_at(self._turn_ends_ms(), self._look)
 
     def _turn_ends_ms(self) -> int:
-        """Return the time when the turn has been silent, or has lasted, for too long."""
+        """Return the time when the turn will have been silent, or will have lasted, for too long."""
         began, last = self._turn_since
         return began + TURN_MS if self._handled else min(last + SILENT_MS, began + TURN_MS)
 
@@ -211,7 +216,7 @@ class RequestBudget:
 
 
 class _Waiting:
-    """The connections that are not read, in the order in which they were stopped, and the same by size of frame."""
+    """The connections that are not read, in the order in which they were stopped, and by the size of their frames."""
 
     __slots__ = ("_all", "_by_size")
 
@@ -223,7 +228,7 @@ class _Waiting:
         return len(self._all)
 
     def put(self, connection: Receiver) -> None:
-        """Add a connection, or note another size of its frame: its place among all stays."""
+        """Add a connection, or note another size of its frame; its place in the order stays."""
         bits = connection.frame_to_come.bit_length()
         before = self._all.get(connection)
         if before != bits:
@@ -244,12 +249,12 @@ class _Waiting:
         return list(islice(self._all, count))
 
     def largest(self) -> Receiver | None:
-        """Return the oldest of those with the largest frames."""
+        """Return the oldest one of the connections with the largest frame."""
         return next((next(iter(some)) for some in reversed(self._by_size) if some), None)
 
     def next_turn(self, *, smallest: bool) -> Receiver | None:
-        """Return the oldest of those with the smallest frames, or of all; None when no connection waits for the rest
-        of a frame.
+        """Return the oldest one of the connections with the smallest frame, or the oldest of all; None if no
+        connection waits for the rest of a frame.
         """
         firsts = [next(iter(some)) for some in self._by_size[1:] if some]
         if smallest or len(firsts) < 2:

@@ -10,9 +10,9 @@ class RequestLimits(NamedTuple):
     """The limits of one connection, in bytes unless named otherwise.
 
     `max_frame_bytes` is `socket.request.max.bytes`, inclusive; `largest_of`, if given, returns the largest size of a
-    request with this API key, which may be less. The others stop the handling of further frames: `max_output_bytes` of
-    answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered` (requests) of requests whose
-    answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
+    request with this API key, which may be less. Four limits stop the handling of further frames: `max_output_bytes`
+    and `max_answers` of answers made without a pause, and `max_unanswered_bytes` and `max_unanswered` of requests
+    that have not been answered yet. More than `max_input_bytes` waiting to be handled stop the reading.
     """
 
     max_frame_bytes: int = 100 * 1024 * 1024

@@ -26,15 +26,15 @@ _ERROR_AT: Final = 8  # in the frame of an ApiVersions answer: behind its size a
 _NONCE_BYTES: Final = 24
 
 BeginOauth = Callable[[bool], Exchange]
-"""Begins an exchange of OAUTHBEARER; the argument says whether it is a re-authentication."""
+"""A function that begins an exchange of OAUTHBEARER; its argument is True for a re-authentication."""
 
 
 class SaslGates:
-    """Makes the gates of one listener's connections.
+    """The gates of one listener's connections.
 
-    `credential` gives the SCRAM credential of a mechanism and user, also of users who do not exist, in equal time.
-    `secret_bytes` returns so many bytes that cannot be guessed; `authentications` counts the outcomes of attempts.
-    `begin_oauth` is given where the listener has OAUTHBEARER.
+    `credential` returns the SCRAM credential of a mechanism and user; for unknown users it returns one in the same
+    time. `secret_bytes` returns so many bytes that cannot be guessed; `authentications` counts the outcomes of
+    attempts. `begin_oauth` is given if the listener has OAUTHBEARER.
     """
 
     def __init__(
@@ -63,7 +63,9 @@ class SaslGates:
 
 
 class SaslGate:
-    """The gate of one connection. Lets allowed frames through, and removes itself when nothing is left to watch."""
+    """The gate of one connection. It passes allowed frames on, and removes itself when nothing has to be watched any
+    more.
+    """
 
     __slots__ = ("_clock", "_connection", "_gates", "_handle", "_security", "session")
 
@@ -78,12 +80,12 @@ class SaslGate:
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
-        """The mechanisms that are enabled."""
+        """The enabled mechanisms."""
         return self._security.mechanisms
 
     @property
     def expects_token(self) -> bool:
-        """True while an agreed mechanism is not finished."""
+        """True while the exchange of the chosen mechanism is not finished."""
         return self.session.state is SaslState.TOKENS
 
     def handle_frame(self, frame: bytes) -> Reply:
@@ -110,8 +112,10 @@ class SaslGate:
         return self.session.handshake(mechanism, self._clock.now_ms(), raw=raw)
 
     def after_failure(self, answer: T) -> Pending[T]:
-        """Return the answer to an attempt that failed, when `connection.failed.authentication.delay.ms` are over, so
-        that guessing takes time. The connection accepts nothing more, and is closed after it.
+        """Return the answer to a failed attempt, after `connection.failed.authentication.delay.ms`, so that guessing
+        takes time.
+
+        The connection accepts nothing more, and is closed after the answer.
         """
         delay_ms = self._security.failed_delay_ms
         if not delay_ms:
@@ -122,7 +126,7 @@ class SaslGate:
         return pending
 
     def token(self, token: bytes) -> Answer:
-        """Answer a token. Raises AuthenticationFailed, and closes the connection after `after_failure`."""
+        """Return the answer to a token. Raise AuthenticationFailed, and close the connection after `after_failure`."""
         try:
             answer = self.session.token(token, self._clock.now_ms())
         except AuthenticationFailed as error:

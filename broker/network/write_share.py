@@ -1,9 +1,9 @@
-"""A limit on the bytes of large answers that all sockets are given in one tick of the loop.
+"""A limit on the bytes of large answers written to all sockets in one tick of the loop.
 
 The operating system accepts several megabytes of an answer at once, at a third of a millisecond each, and again
 whenever a socket has room; a few such clients would delay all others. Here an answer of more than `LARGE_ANSWER` is
-written as far as the tick's limit allows, and the rest in later ticks, one socket after the other. While others send
-requests the limit is lower, because a request waits for the tick in which it arrives, and for two more.
+written as far as the tick's limit allows, and the rest in later ticks, one socket after the other. While other
+clients send requests the limit is lower, because a request waits for the tick in which it arrives, and for two more.
 """
 
 from __future__ import annotations
@@ -16,33 +16,37 @@ from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answers import Buffer
 
 LARGE_ANSWER: Final = 256 * 1024
-"""Bytes; smaller answers are written at once, unless they come behind a large one."""
+"""In bytes: smaller answers are written at once, unless they follow a large one."""
 
 MOST_WRITTEN: Final = 2 * 1024 * 1024
-"""Bytes of large answers in one tick: half a millisecond to one."""
+"""The most bytes of large answers written in one tick: half a millisecond to one."""
 
 WRITTEN_BESIDE: Final = 256 * 1024
-"""The same in the ticks behind a request of another client: a tenth of a millisecond."""
+"""The same limit for the ticks after a request of another client: a tenth of a millisecond."""
 
 TICKS_BESIDE: Final = 64
-"""Ticks behind a request, which take some milliseconds: a client that asks every few of them meets short ticks only."""
+"""The number of ticks after a request in which that lower limit holds, some milliseconds: a client that sends a
+request every few of them is never delayed by long ticks.
+"""
 
 LEAST_PIECE: Final = 256 * 1024
-"""Bytes of a piece, if there are so many: what is left of a tick below that is not used."""
+"""The smallest piece written, if that much is left. A smaller rest of a tick's limit is not used."""
 
 MOST_PIECE: Final = 512 * 1024
-"""Bytes of a piece: what the system does not take of it is written whenever the socket has room, in whatever tick."""
+"""The largest piece. The part that the system does not accept is written in any later tick in which the socket has
+room.
+"""
 
 
 class Writer(Protocol):
     """A socket with a large answer."""
 
     def write_piece(self, most: int) -> int:
-        """Give the socket up to `most` bytes; return how many."""
+        """Write up to `most` bytes to the socket. Return how many were written."""
 
     @property
     def wants_turn(self) -> bool:
-        """True if there is more that the socket may be given now."""
+        """True if there are more bytes that can be written to the socket now."""
 
 
 class WriteShare:
@@ -62,11 +66,11 @@ class WriteShare:
 
     @property
     def waiting(self) -> int:
-        """Sockets that wait for their turn."""
+        """The number of sockets that wait for their turn."""
         return len(self._line)
 
     def write(self, writer: Writer) -> None:
-        """Give a piece to a socket that does not wait: now if the tick's limit allows it, otherwise in its turn."""
+        """Write a piece to a socket that does not wait: now if the tick's limit allows it, otherwise in its turn."""
         self._line[writer] = None
         if len(self._line) == 1 and not self._takes_turns:
             self._take_turns()
@@ -107,7 +111,7 @@ class WriteShare:
 
 
 class Rest:
-    """Buffers of answers that their socket was not given yet, in order."""
+    """Buffers of answers that have not been passed to their socket, in order."""
 
     __slots__ = ("_buffers", "size")
 

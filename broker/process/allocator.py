@@ -1,9 +1,9 @@
 """glibc's allocator, set to keep what this process frees.
 
 By default each buffer above 128 KiB is mapped, touched page by page, and unmapped again. For record batches of a
-megabyte that is most of the broker's time: with these settings a produced megabyte costs 0.35 ms of CPU instead of 2,
-on a virtual machine, where page faults are dear. Idle memory does not grow by it: at most `TOP_PAD_BYTES` are kept at
-the top of the heap. Freed memory below something still in use is kept, too, until `FreedMemory` gives it back.
+megabyte that is most of the broker's time: with these settings a produced megabyte costs 0.35 ms of CPU instead of
+2, on a virtual machine, where page faults are expensive. Idle memory grows only little: at most `TOP_PAD_BYTES` are
+kept at the top of the heap. Freed memory below memory that is in use is kept, too, until `FreedMemory` returns it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOP_PAD_BYTES: Final = 16 * 1024 * 1024
 CALM_MS: Final = 2_000
 
 PIECE_BYTES: Final = (1024 * 1024, 256 * 1024, 64 * 1024, 16 * 1024)
-"""Free memory is looked for in pieces of these sizes."""
+"""The sizes of pieces in which free memory is searched for."""
 ELEMENT_BYTES: Final = 64 * 1024  # that are released count as an element of the turn's budget
 
 MADV_DONTNEED: Final = 4  # of Linux
@@ -37,7 +37,7 @@ _M_MMAP_THRESHOLD: Final = -3
 
 
 def keep_freed_memory() -> bool:
-    """Apply the settings; False where there is no glibc."""
+    """Apply the settings. Return False if there is no glibc."""
     try:
         import ctypes
 
@@ -48,26 +48,30 @@ def keep_freed_memory() -> bool:
 
 
 class Heap(Protocol):
-    """An allocator's memory, by addresses and bytes."""
+    """An allocator's memory, by addresses and sizes in bytes."""
 
     def take(self, size: int) -> int:
-        """Allocate, and return the address, 0 without memory. Free gaps in the heap are used before its end."""
+        """Allocate memory and return its address, 0 if there is none. Free gaps in the heap are used before its end
+        grows.
+        """
 
     def put_back(self, address: int) -> None:
-        """Free what was taken."""
+        """Free memory allocated by `take`."""
 
     def release(self, address: int, size: int) -> None:
-        """Give the system the pages that lie wholly in a piece that is taken: a tenth of a millisecond for a MB."""
+        """Return to the system the pages that lie completely in an allocated piece: a tenth of a millisecond for a
+        MB.
+        """
 
     def end(self) -> int:
-        """Return the address behind all of it."""
+        """Return the address behind the heap."""
 
     def trim(self) -> None:
-        """Give back the pages of everything that is free, but for `TOP_PAD_BYTES` at the end; all in one go."""
+        """Return the pages of all free memory, except `TOP_PAD_BYTES` at the end, in a single call."""
 
 
 class _Glibc:
-    """`Heap` of this process, of the thread that asks. AttributeError or OSError where there is no glibc."""
+    """The `Heap` of this process, for the calling thread. Raise AttributeError or OSError if there is no glibc."""
 
     def __init__(self) -> None:
         import ctypes
@@ -107,12 +111,12 @@ def glibc_heap() -> Heap | None:
 
 
 async def give_back(heap: Heap, breathe: Breathe) -> None:
-    """Return to the system what was freed.
+    """Return freed memory to the system.
 
-    `malloc_trim` cannot stop halfway, takes a tenth of a millisecond for each megabyte, and holds a lock meanwhile that
-    every thread needs. So free memory is allocated piece by piece, large ones first, and its pages are released; when
-    none is left, all pieces are freed again. `malloc_trim` then has only the seams between them, and smaller pieces. If
-    the coroutine is closed early, its pieces are freed at once.
+    `malloc_trim` cannot be interrupted, takes a tenth of a millisecond for each megabyte, and meanwhile holds a lock
+    that every thread needs. So free memory is allocated piece by piece, large ones first, and its pages are
+    released; when none is left, all pieces are freed again. `malloc_trim` then handles only the gaps between them,
+    and smaller pieces. If the coroutine is closed early, its pieces are freed at once.
     """
     held: list[int] = []
     try:
@@ -128,7 +132,9 @@ async def give_back(heap: Heap, breathe: Breathe) -> None:
 
 
 async def _release_free(heap: Heap, size: int, held: list[int], breathe: Breathe) -> None:
-    """Take all free pieces of `size` bytes, and release them where they are not in what is kept at the heap's end."""
+    """Allocate all free pieces of `size` bytes, and return their pages, except in the part of the heap's end that is
+    kept.
+    """
     end = heap.end()
     while address := heap.take(size):
         held.append(address)
@@ -140,7 +146,7 @@ async def _release_free(heap: Heap, size: int, held: list[int], breathe: Breathe
 
 
 class Budget(Protocol):
-    """A count of bytes in memory. While it is large, `on_large` is called; `was_large` is then True."""
+    """A count of bytes in memory. When it becomes large, `on_large` is called; `was_large` is True while it is."""
 
     was_large: bool
     on_large: Callable[[], None] | None
@@ -153,7 +159,7 @@ class FreedMemory:
     """The return of memory to the system when budgets that were large have been small for `CALM_MS`.
 
     Memory that is soon used again is kept. As long as budgets stay small, nothing is done, and no timer is set. The
-    work goes on in each tick of the loop, until budgets are large again.
+    work continues in each tick of the loop, until budgets are large again.
     """
 
     def __init__(

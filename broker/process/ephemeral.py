@@ -23,11 +23,11 @@ Ready = Callable[["Server", str | None], None]
 
 
 def serve_ephemeral(run: Callable[[str, str, Ready], None], listen: str | None) -> None:
-    """Run a broker on a folder of its own, at a free port unless `listen` says where, until a signal, or until its
-    parent has ended; then remove the folder. A parent that was faster, as that of `(shareq serve --ephemeral &)`, is
-    replaced by the leader of the session: the shell of a terminal or script.
+    """Run a broker on a folder of its own, at `listen` or else at a free port, until a signal, or until its parent
+    process has ended; then remove the folder. A parent that has ended before, as that of `(shareq serve --ephemeral
+    &)`, is replaced by the leader of the session: the shell of a terminal or script.
 
-    Prints one line of JSON once it listens: `bootstrap` (HOST:PORT for clients), `pid`, `metrics` (a URL, or null).
+    Print one line of JSON once it listens: `bootstrap` (HOST:PORT for clients), `pid`, `metrics` (a URL, or null).
     """
     parent, leader = os.getppid(), _leader_instead_of_a_parent()
     with tempfile.TemporaryDirectory(prefix="shareq-", ignore_cleanup_errors=True) as folder:
@@ -42,9 +42,10 @@ def serve_ephemeral(run: Callable[[str, str, Ready], None], listen: str | None) 
 
 
 def _leader_instead_of_a_parent() -> int | None:
-    """Return the leader of the session where the parent has ended already and another process has taken this one in.
+    """Return the leader of the session if the parent has ended already and another process has adopted this one.
 
-    None where the parent is in this session, or the session has no leader but this process: that is a daemon's.
+    Return None if the parent is in this session, or if the session has no other leader than this process, which is
+    then a daemon.
     """
     if not hasattr(os, "getsid"):
         return None
@@ -57,7 +58,7 @@ def _leader_instead_of_a_parent() -> int | None:
 
 
 def _watch(parent: int, leader: int | None, loop: asyncio.AbstractEventLoop) -> None:
-    """Stop when the process that started this one has ended: another one is the parent then."""
+    """Stop when the process that started this one has ended, which is seen from another parent."""
 
     def look() -> None:
         if os.getppid() != parent:

@@ -1,4 +1,4 @@
-"""A check for listeners where strangers could do everything: the operator has to ask for such a start."""
+"""A check for listeners on which strangers could do everything: such a start needs the operator's option."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ logger = logging.getLogger(__name__)
 def check_exposure(
     sockets: Mapping[str, socket.socket], security: Mapping[str, ListenerSecurity], *, insecure: bool
 ) -> None:
-    """ServeError when a bound socket is open to other machines, and its listener (by name) takes clients that do not
-    authenticate; with `insecure` a warning instead.
+    """Raise ServeError if a bound socket can be reached from other machines, and its listener (by name) accepts
+    unauthenticated clients.
+
+    With `insecure`, log a warning instead.
     """
     for name, bound in sockets.items():
         address = bound.getsockname()
@@ -38,5 +40,5 @@ def _authenticates(security: ListenerSecurity) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine reaches the address, as a socket gives it."""
+    """Return True if only this machine can reach the address, given in a socket's form."""
     return host.removeprefix("::ffff:").startswith("127.") or host == "::1"

@@ -1,7 +1,7 @@
-"""Does a broker listen and answer? What `shareq check` asks: ApiVersions, the one request that needs no rights.
+"""The check of a broker's health, for `shareq check`: it sends ApiVersions, the one request that needs no rights.
 
-Every Kafka broker answers it, also on a listener with SASL before the client has authenticated. Apart from the
-broker's process, so that its health is seen from outside.
+Every Kafka broker answers it, even on a listener with SASL before the client has authenticated. It does not run in
+the broker's process, so that the health is seen from outside.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _READ_BYTES: Final = 1 << 16
 
 
 class UnhealthyError(Exception):
-    """The reason, in a few words, why no broker answered."""
+    """Error: no broker answered. The text is the reason, in a few words."""
 
 
 def check(host: str, port: int, timeout_s: float) -> None:
-    """Return when the broker at this address has answered. An empty host is this machine. Raises UnhealthyError.
+    """Return when the broker at this address has answered. An empty host means this machine. Raise UnhealthyError.
 
-    `timeout_s` bounds connecting and waiting together. A name with several addresses may take it for each that is
-    silent; finding the addresses is left to the system.
+    `timeout_s` limits connecting and waiting together. A name with several addresses may take that long for each
+    silent one; the time to look the name up is not limited.
     """
     deadline_s = time.monotonic() + timeout_s
     try:
@@ -49,7 +49,9 @@ def check(host: str, port: int, timeout_s: float) -> None:
 
 
 def _read_frame(connection: socket.socket, deadline_s: float) -> bytes:
-    """Return the first frame that comes in. TimeoutError at the deadline, however slowly it trickles."""
+    """Return the first frame that arrives. Raise TimeoutError at the deadline, even if bytes are still arriving
+    slowly.
+    """
     splitter = FrameSplitter(_MAX_ANSWER_BYTES)
     while True:
         left_s = deadline_s - time.monotonic()

@@ -1,7 +1,7 @@
 """Log lines on standard error: time, level, logger, message. Records, keys and secrets never reach a log.
 
-A line may have fields beside its message, for machines: `logger.info("...", extra={"fields": {"group": "g"}})`. In
-text they are left out, because the message says the same.
+A line may have fields in addition to its message, for programs: `logger.info("...", extra={"fields": {"group":
+"g"}})`. In text they are left out, because the message says the same.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _WHOLE: Final = tuple(f"shareq.broker.{room}." for room in ("log", "data_folder"
 
 
 _JOINED: Final = (AUDIT_LOG, "shareq.broker.network.")
-"""Loggers whose texts are put together of names that were cut."""
+"""Loggers whose texts are put together from names that have already been cut."""
 
 
 def _with_short_names(record: logging.LogRecord) -> logging.LogRecord:
-    """Return the record with the texts cut that it puts into its line: group ids, member ids, names of users and the
-    like may have 32,767 bytes each, and many clients may send such.
+    """Return the record with long texts cut: group ids, member ids, names of users and the like may have 32,767
+    bytes each, and many clients may send such names.
     """
     if record.name.startswith(_WHOLE) or not record.name.startswith("shareq."):
         return record
@@ -56,7 +56,7 @@ def _cut_each(value: object) -> object:
 
 
 class _Lines(logging.Formatter):
-    """One line for each message: names that clients choose cannot forge another."""
+    """A formatter with one line for each message, so that names that clients choose cannot forge another line."""
 
     def format(self, record: logging.LogRecord) -> str:
         return super().format(_with_short_names(record))
@@ -67,10 +67,10 @@ class _Lines(logging.Formatter):
 
 
 class _JsonLines(logging.Formatter):
-    """One JSON object for each message, in ASCII, its traceback included.
+    """A formatter with one JSON object for each message, in ASCII, including the traceback.
 
-    Keys: `time` (UTC, RFC 3339 with milliseconds), `level`, `logger`, `message`; `fields` (an object) and `exception`
-    (the traceback, with line ends) where the message has such.
+    Keys: `time` (UTC, RFC 3339 with milliseconds), `level`, `logger`, `message`; and, if the message has them,
+    `fields` (an object) and `exception` (the traceback, with line feeds).
     """
 
     converter = staticmethod(gmtime)
@@ -100,8 +100,8 @@ class _JsonLines(logging.Formatter):
 def parse_levels(text: str) -> dict[str, int]:
     """Return levels by logger from `LEVEL[,LOGGER=LEVEL]...`; the logger "" stands for all others.
 
-    A logger's name includes those below it: `shareq.broker.share` covers `shareq.broker.share.partitions`. ValueError
-    names the allowed levels.
+    The level of a logger also applies to the loggers below it: `shareq.broker.share` includes
+    `shareq.broker.share.partitions`. Raise ValueError, which names the allowed levels.
     """
     levels: dict[str, int] = {}
     for part in text.split(","):
@@ -117,8 +117,10 @@ def formatter_of(log_format: str) -> logging.Formatter:
 
 
 def configure(levels: Mapping[str, int] | None = None, log_format: str = "text", stream: TextIO | None = None) -> None:
-    """Send the log lines of this process to `stream` (standard error), from these levels on by logger; all others are
-    logged from INFO on. `log_format` is one of FORMATS.
+    """Send the log lines of this process to `stream` (standard error).
+
+    `levels` are the lowest levels logged, by logger; all other loggers log from INFO on. `log_format` is one of
+    FORMATS.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(formatter_of(log_format))

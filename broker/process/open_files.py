@@ -23,10 +23,9 @@ class FileShares(NamedTuple):
 
 
 def file_shares(limit: int) -> FileShares:
-    """Return the shares when the process may have so many files open: logs must never be without, or they could not go
-    on.
+    """Return the shares of so many open files. Logs always get some, since they cannot continue without.
 
-    Raises ServeError below `LEAST_FILES`.
+    Raise ServeError below `LEAST_FILES`.
     """
     if limit < LEAST_FILES:
         raise ServeError(f"only {limit} files may be open at a time, and at least {LEAST_FILES} are needed (ulimit -n)")
@@ -46,7 +45,7 @@ def file_limit() -> int:
 
 
 def raise_file_limit() -> None:
-    """Take as many file descriptors as the system lets this process have: connections and segments need them."""
+    """Raise the limit of open files to the system's maximum for this process, for connections and segments."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,9 +1,9 @@
-"""`--add-scram`: the first SCRAM user, who can then let in the others through the Admin API.
+"""`--add-scram`: the first SCRAM user, who can then add others through the Admin API.
 
     SCRAM-SHA-256=[name=alice,password-file=/run/secrets/alice]
 
-as `kafka-storage format --add-scram` takes it, with two more places for the password: a file (its text without the line
-end) and an environment variable. A command line can be read by every user of the machine.
+as `kafka-storage format --add-scram` accepts it, with two more sources of the password: a file (its text without the
+line end) and an environment variable. A command line can be read by every user of the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PASSWORDS: Final = ("password", "password-file", "password-env")
 
 
 class NewScramUser(NamedTuple):
-    """A user to add if there is none of that name yet. `in_option`: the password itself was in the option."""
+    """A user to add if there is none of that name yet. `in_option`: the option contained the password itself."""
 
     key: CredentialKey
     password: str
@@ -36,7 +36,9 @@ class NewScramUser(NamedTuple):
         return f"NewScramUser({self.key.user}, {self.key.mechanism}, [hidden])"
 
     def credential(self, random: bytes) -> ScramCredential:
-        """Derive the stored credential from the password. `random`: `SALT_BYTES` that were never used before."""
+        """Return the stored credential, derived from the password. `random` has `SALT_BYTES` bytes that were never
+        used before.
+        """
         from shareq.broker.security.scram_keys import credential_from_password
 
         return credential_from_password(self.key.mechanism, self.password, random, self.iterations)
@@ -45,7 +47,7 @@ class NewScramUser(NamedTuple):
 def parse_add_scram(text: str, environment: Mapping[str, str]) -> NewScramUser:
     """Return the user that an option describes.
 
-    Raise ValueError, whose text never contains the password, and OSError if the password's file cannot be read.
+    Raise ValueError, whose text never has the password in it, and OSError if the password's file cannot be read.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None or match[1] not in SCRAM_MECHANISMS:

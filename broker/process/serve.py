@@ -1,4 +1,4 @@
-"""Running a broker as a process of its own: its event loop, its signals, and what is loaded once it listens."""
+"""Running a broker as a process of its own: its event loop, its signals, and the modules imported once it listens."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ WARM_UP_STEP_S: Final = 0.002
 
 
 class OtherGround(Protocol):
-    """The opening of a ground that is no data folder."""
+    """A ground other than a data folder, to be opened."""
 
     @property
     def make(self) -> MakeGround:
-        """Open it, when the broker's listeners are bound."""
+        """The function that opens it, when the broker's listeners are bound."""
 
     async def wait_closed(self) -> None:
         """Wait until everything is closed, after the broker's stop."""
 
 
 class Wanted(NamedTuple):
-    """The broker that a command line asks for. `metrics`: host and port to serve them at. Without a `ground` it stands
-    on its data folder.
+    """The broker that a command line describes. `metrics` is the host and port for its metrics. Without a `ground`
+    it runs on its data folder.
     """
 
     config: BrokerConfig
@@ -59,10 +59,10 @@ def serve_forever(
     seams: Seams = SEAMS,
     ready: Callable[[Server, str | None], None],
 ) -> None:
-    """Run a broker until a signal stops it; `ready` gets it once it listens, and the URL of its console if there is
-    one. `insecure` and `seams` are the server's.
+    """Run a broker until a signal stops it.
 
-    Raises ServeError.
+    `ready` is called once it listens, with the server and the URL of its console, if it has one. `insecure` and
+    `seams` are those of `Server`. Raise ServeError.
     """
     raise_file_limit()
     loop = new_event_loop()
@@ -78,7 +78,7 @@ def serve_forever(
 
 
 def new_server(wanted: Wanted, *, insecure: bool = False, seams: Seams = SEAMS) -> Server:
-    """Return the server, not started yet. Logs what is doubtful about its configuration."""
+    """Return the server, not started yet. Doubtful settings of its configuration are logged."""
     for warning in wanted.config.warnings:
         logger.warning("%s", warning)
     metrics = None if wanted.metrics is None else Address(*wanted.metrics)
@@ -135,7 +135,7 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
 
 
 async def _started(server: Server, stopping: asyncio.Event) -> bool:
-    """Start the server, unless it is asked to stop before it has all that it waits for. Raises ServeError."""
+    """Start the server. Return False if it was asked to stop before the start was complete. Raise ServeError."""
     starting = asyncio.ensure_future(server.start())
     stop = asyncio.ensure_future(stopping.wait())
     await asyncio.wait((starting, stop), return_when=asyncio.FIRST_COMPLETED)
@@ -152,8 +152,8 @@ async def _started(server: Server, stopping: asyncio.Event) -> bool:
 def _stop_signals(*, hangup: bool) -> Sequence[int]:
     """Return the signals of a clean stop.
 
-    As in Apache Kafka, SIGHUP from a closed terminal is one, too, unless nohup ignores it, or SIGHUP has another use
-    (`hangup` False).
+    As in Apache Kafka, SIGHUP from a closed terminal is one of them, unless nohup ignores it, or SIGHUP has another
+    use (`hangup` is False).
     """
     if hangup and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         return (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -170,13 +170,15 @@ _FIRST_USED: Final = (
     "broker.quotas.owned_rate",
     "protocol.row_writing",
 )
-"""The modules that the first group or long request would import in a turn of its own, whatever the broker stands on."""
+"""Modules that the first group or long request would otherwise import in its own turn, on every ground."""
 
 
 def _steps_to_come(
     handlers: Iterable[HandlerRow], first_used: Iterable[str], *, scram: bool
 ) -> Sequence[Callable[[], object]]:
-    """Return the steps that can wait until the broker listens: the allocator, and the imports of the first requests."""
+    """Return the steps that are done only once the broker listens: the allocator's settings, and the imports for the
+    first requests.
+    """
     modules = [
         *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
         *(row.module for row in handlers),
@@ -188,7 +190,7 @@ def _steps_to_come(
 
 
 def _warm_up(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], object]]) -> None:
-    """One step in each tick: the broker listens early, and the first group need not wait all the same."""
+    """Run one step in each tick, so that the broker listens early, and the first group still does not wait."""
     step = next(steps, None)
     if step is not None:
         step()
@@ -196,7 +198,7 @@ def _warm_up(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], objec
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop, or asyncio's own where there is no uvloop (Windows)."""
+    """Return uvloop's event loop, or asyncio's own if there is no uvloop (Windows)."""
     try:
         import uvloop
     except ImportError:

@@ -1,7 +1,7 @@
 """A broker and its listeners: the order of starting and stopping.
 
-Start: bind (a taken port is noticed before anything is touched), data folder, lock, recovery, then listen.
-Stop: listen no more, answer what is in flight, flush, release the folder.
+Start: bind (an occupied port is noticed before anything is changed), data folder, lock, recovery, then listen. Stop:
+stop listening, answer pending requests, flush, release the folder.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ LEAVE_S: Final = 3.0  # how long a stop waits for other brokers to know of it
 
 
 class Seams(NamedTuple):
-    """The points where a broker meets the world.
+    """The parts of a broker that access the outside world.
 
-    A server has the defaults; brokers of `shareq.testing` have others. `fs` receives the function that hands calls back
-    to the loop; `handlers` returns the maker of handlers for connections. Unless `durable_metadata`, commits of
-    metadata survive a kill, but no loss of power.
+    A server has the defaults; brokers of `shareq.testing` have others. `fs` is called with the function that passes
+    calls to the loop; `handlers` returns the function that makes a connection's handler. Unless `durable_metadata`,
+    commits of metadata survive a kill, but not a power loss.
     """
 
     clock: Callable[[asyncio.AbstractEventLoop], Clock] = LoopClock
@@ -91,15 +91,16 @@ class Seams(NamedTuple):
 SEAMS: Final = Seams()
 
 MakeGround = Callable[[Environment, "Mapping[str, Endpoint]"], "Awaitable[Ground[Services]]"]
-"""Makes what a broker stands on, from where its listeners' clients connect. Raises ServeError."""
+"""A function that creates the broker's ground, from the addresses for each listener's clients. It raises ServeError.
+"""
 
 
 class Server:
     """A broker and its listeners on one event loop.
 
-    With a `metrics` address, its metrics are served there. Those of `new_users` that do not exist yet are added.
-    Unless `insecure`, no listener without authentication is opened to other machines. `make_ground` makes what the
-    broker stands on: without it that is the data folder of the configuration, with these `features`.
+    Metrics are served at the address `metrics`, if it is given. Those of `new_users` that do not exist yet are
+    added. Unless `insecure`, no listener without authentication is opened to other machines. `make_ground` creates
+    the ground; without it, that is the data folder of the configuration, with these `features`.
     """
 
     def __init__(
@@ -140,23 +141,23 @@ class Server:
 
     @property
     def addresses(self) -> list[str]:
-        """HOST:PORT of every listener, as bound. Empty after a stop."""
+        """HOST:PORT of every listener, as bound; empty after a stop."""
         return [address_text(bound.getsockname()) for bound in self._sockets.values()]
 
     @property
     def advertised(self) -> list[str]:
-        """HOST:PORT that clients of each listener are to connect to. RuntimeError before `start`."""
+        """HOST:PORT to which the clients of each listener connect. Raise RuntimeError before `start`."""
         return [address_text((each.host, each.port)) for each in self.broker.services.endpoints.values()]
 
     @property
     def metrics_url(self) -> str | None:
-        """The metrics' address, as bound; None without metrics, and after a stop."""
+        """The URL of the metrics, as bound; None if they are not served, and after a stop."""
         bound = self._metrics_socket
         return None if bound is None else f"http://{address_text(bound.getsockname())}/metrics"
 
     @property
     def records_api_url(self) -> str | None:
-        """The records API's address, as bound; None without the API, and after a stop."""
+        """The URL of the records API, as bound; None if it is not served, and after a stop."""
         return None if self._records_api is None else self._records_api.url
 
     @property
@@ -165,9 +166,9 @@ class Server:
 
     @property
     def stands_on(self) -> str:
-        """The place where everything is kept, as the end of a sentence about the broker.
+        """The name of the place where all data is stored, as the end of a sentence about the broker.
 
-        RuntimeError before `start`.
+        Raise RuntimeError before `start`.
         """
         services = self.broker.services
         if self._make_ground == self._open_data_folder:
@@ -185,19 +186,19 @@ class Server:
         return any(one.tls is not None for one in self._config.security.values())
 
     def renew_certificates(self) -> None:
-        """Read key stores and trust stores again. Those that cannot be used are logged, and change nothing."""
+        """Read key stores and trust stores again. Errors are logged; then the old certificates stay in use."""
         if self._tls is not None and self._broker is not None:
             self._tls.renew(self._broker.services.configs.broker)
 
     @property
     def broker(self) -> Broker:
-        """The running broker. RuntimeError before `start`."""
+        """The running broker. Raise RuntimeError before `start`."""
         if self._broker is None:
             raise RuntimeError("the broker has not been started")
         return self._broker
 
     async def start(self) -> None:
-        """Recover everything, then listen. Raises ServeError, and leaves nothing open then."""
+        """Recover everything, then listen. Raise ServeError, after which nothing is open."""
         self._files = file_shares(file_limit())
         try:
             for listener in self._config.endpoints:
@@ -225,13 +226,13 @@ class Server:
             raise
 
     def hurry(self) -> None:
-        """Cut a stop short: do not wait for clients to take their answers."""
+        """Shorten a stop: do not wait for clients to read their answers."""
         self._finished.set()
 
     async def stop(self, *, clean: bool = True) -> None:
-        """Answer what is in flight and close everything. Harmless the second time.
+        """Answer pending requests and close everything. A second call has no effect.
 
-        `clean` False leaves everything on disk as a crash would: the next start recovers.
+        Without `clean`, everything on disk is left as after a crash, and the next start recovers.
         """
         if self._stall_meter is not None:
             self._stall_meter.stop()
@@ -271,8 +272,8 @@ class Server:
             logger.warning("%s: the other brokers may not know yet that this one stops", broker.services.ground.name)
 
     async def _stop_metrics(self) -> None:
-        """Stop metrics and records API after the last answer to clients: until then they show the broker up, but not
-        ready.
+        """Stop metrics and records API after the last answer to clients. Until then they show that the broker is up,
+        but not ready.
         """
         if self._records_api is not None:
             await self._records_api.stop()
@@ -294,7 +295,7 @@ class Server:
         return bound
 
     async def _start_broker(self) -> Broker:
-        """Make the broker's ground, then have it opened."""
+        """Create the broker's ground and open it. Return the broker."""
         loop = asyncio.get_running_loop()
         fs = self._seams.fs(loop.call_soon_threadsafe)
         env = Environment(self._seams.clock(loop), Random(SystemRandom().getrandbits(128)), fs, SystemRandom())
@@ -407,12 +408,12 @@ class Server:
         self._sweeps.append(loop.call_later(interval_ms / 1000, sweep))
 
     def _send_clients_away(self) -> None:
-        """Close all connections, soon: what is in flight may wait for brokers that are not heard."""
+        """Close all connections soon, because pending requests may wait for brokers that do not answer."""
         for listener in self._listeners:
             listener.finish(SENT_AWAY_MS)
 
     async def _finish_connections(self) -> None:
-        """Let every connection take its answers; those that do not in time are cut off."""
+        """Let every connection send its answers. Those that do not finish in time are closed."""
 
         def check() -> None:
             if not any(map(len, self._listeners)):
@@ -434,7 +435,7 @@ class Server:
 
 @contextmanager
 def _refusals(ground: str) -> Iterator[None]:
-    """Raise ServeError for exceptions that mean that the ground of this name cannot be used."""
+    """Raise ServeError in place of exceptions that mean that the ground of this name cannot be used."""
     try:
         yield
     except (ConfigError, FeatureError) as error:
@@ -446,7 +447,7 @@ def _refusals(ground: str) -> Iterator[None]:
 
 
 def _connection_quotas(services: Services, max_connections: int) -> ConnectionQuotas:
-    """Return the limits of all listeners, which follow the configuration and the quotas of addresses."""
+    """Return the limits of all listeners' connections, which follow the configuration and the quotas of addresses."""
     config, configs, metadata = services.started_with, services.configs, services.metadata
     windows = Windows(config.quota_window_num, config.quota_window_size_seconds * 1000)
     quotas = ConnectionQuotas(max_connections, windows)
@@ -473,9 +474,9 @@ def _listener_limits(config: BrokerConfig) -> ListenerLimits:
 
 
 def _add_users(services: Services, users: Sequence[NewScramUser]) -> None:
-    """Add those who are not known yet: a user who has changed the password since does not get the old one back.
+    """Add the users that do not exist yet; an existing user's password stays as it is.
 
-    Raises OSError where they cannot be kept; what is answered later is logged then.
+    Raise OSError if they cannot be stored. An error that arrives later is logged.
     """
     if not users:
         return
@@ -496,7 +497,7 @@ def _add_users(services: Services, users: Sequence[NewScramUser]) -> None:
 
 
 def _tls_listeners(services: Services) -> TlsListeners:
-    """Create the TLS listeners, also those configured while an earlier broker ran. Raise ConfigError."""
+    """Return the TLS listeners, with stores that were configured while an earlier broker ran. Raise ConfigError."""
     from shareq.broker.process.tls.listeners import TlsListeners  # OpenSSL, which a start without TLS need not load
 
     tls = TlsListeners(services.configs.broker, services.env.clock)
@@ -505,7 +506,9 @@ def _tls_listeners(services: Services) -> TlsListeners:
 
 
 async def _oauth_listeners(config: BrokerConfig) -> OauthListeners | None:
-    """Create the OAUTHBEARER listeners with their issuers' keys, if these are available now. Raise ServeError."""
+    """Return the listeners with OAUTHBEARER, with their issuers' keys if these are available now; None if there are
+    none. Raise ServeError.
+    """
     if not any(security.oauth for security in config.security.values()):
         return None
     from shareq.broker.process.oauth.listeners import OauthListeners  # and its libraries, which others need not load
@@ -524,7 +527,7 @@ def _guard(
     authentications: Authentications,
     begin_oauth: Callable[[bool], Exchange] | None,
 ) -> Callable[[Connection], None] | None:
-    """Return the function that puts a gate before each connection, or None if the listener has no SASL."""
+    """Return the function that adds a gate to each connection; None if the listener has no SASL."""
     if not security.sasl:
         return None
     from shareq.broker.network.sasl_gate import SaslGates

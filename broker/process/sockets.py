@@ -1,4 +1,4 @@
-"""Sockets of the process: bound before anything is touched, listening when the broker is ready."""
+"""Sockets of the process: they are bound before anything is changed, and listen when the broker is ready."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _MOST_UNACCEPTED: Final = "/proc/sys/net/core/somaxconn"  # Linux
 
 
 class ServeError(Exception):
-    """The broker cannot run; one sentence for the user. `usage`: because of its options or configuration."""
+    """Error: the broker cannot run. The text is one sentence for the user. `usage`: its options or configuration are
+    the cause.
+    """
 
     def __init__(self, message: str, *, usage: bool = False) -> None:
         super().__init__(message)
@@ -23,14 +25,14 @@ class ServeError(Exception):
 
 
 class Address(NamedTuple):
-    """An address to listen on. An empty host stands for every address of this machine, port 0 for any free one."""
+    """An address to listen on. An empty host means all addresses of this machine, port 0 any free one."""
 
     host: str
     port: int
 
 
 def bind(wanted: Address, purpose: str) -> socket.socket:
-    """Return a bound socket that does not listen yet: connecting to it is refused until the broker is ready.
+    """Return a bound socket that does not listen yet: connections are refused until the broker is ready.
 
     `purpose` completes "cannot ... on HOST:PORT" in the ServeError that this raises.
     """
@@ -54,8 +56,9 @@ def bind(wanted: Address, purpose: str) -> socket.socket:
 
 
 def begin_to_listen(bound: socket.socket, backlog: int, purpose: str) -> None:
-    """Listen on a bound socket. Two sockets may bind one port; the conflict shows only here, and uvloop would hide it.
-    Raises ServeError.
+    """Listen on a bound socket. Raise ServeError.
+
+    Two sockets may bind one port; that conflict is found only here, and uvloop would hide it.
     """
     address = address_text(bound.getsockname())
     try:
@@ -65,7 +68,7 @@ def begin_to_listen(bound: socket.socket, backlog: int, purpose: str) -> None:
 
 
 def note_backlog(backlog: int) -> None:
-    """Log how many connections are held unaccepted where the system allows fewer than `backlog`."""
+    """Log how many connections the system holds unaccepted, if these are fewer than `backlog`."""
     try:
         with open(_MOST_UNACCEPTED, "rb", buffering=0) as file:
             allowed = int(file.read(32))
@@ -81,7 +84,7 @@ def _reason(error: OSError) -> str:
 
 
 def set_buffers(bound: socket.socket, config: BrokerConfig) -> None:
-    """Sizes that were asked for, which accepted sockets inherit; otherwise the system finds better ones by itself."""
+    """Set configured buffer sizes, which accepted sockets inherit. Otherwise the system chooses better ones."""
     for name, option, size in (
         ("socket.send.buffer.bytes", socket.SO_SNDBUF, config.socket_send_buffer_bytes),
         ("socket.receive.buffer.bytes", socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
@@ -91,6 +94,6 @@ def set_buffers(bound: socket.socket, config: BrokerConfig) -> None:
 
 
 def address_text(address: tuple[object, ...]) -> str:
-    """HOST:PORT of a socket's address."""
+    """Return HOST:PORT of a socket's address."""
     host, port = address[:2]
     return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"

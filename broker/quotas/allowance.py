@@ -1,4 +1,4 @@
-"""The use of one quota by all who share it: an addition and a comparison where no client has to wait."""
+"""The use of one quota by all clients that share it: one addition and one comparison if no client has to wait."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Final
 from shareq.broker.quotas.rate import Rate, Windows
 
 _SURE: Final = 0.999
-"""The part used of what the windows let through in any case, so that no rounding is decided by the shorter way."""
+"""The part of the amount that is within the quota in any case and needs no exact check; the rest is a margin for
+rounding.
+"""
 
 
 class Throttles:
-    """The number and total length of clients' waits because of one kind of quota."""
+    """The number and total length of clients' waits because of one key of quota."""
 
     __slots__ = ("number", "total_ms")
 
@@ -37,12 +39,13 @@ class Usage:
 
 
 class Allowance:
-    """The rate of those who share a quota. `unit` is the amount by which one use counts towards the quota.
+    """The rate of all clients that share a quota. `unit` is the amount in the quota's unit that a use of 1 counts
+    as.
 
-    The use at one moment is `pending` until the next one, and no check is needed while it is at most `room`: call
-    `begin` for the moment, add to `pending`, and call `throttle_ms` when it is more. Rates, and waits, equal those of a
-    `Rate` that is checked each time. Use that is no longer pending is added to `usage`. Waits are added to `usage` and
-    to `throttles`, which has those of all clients.
+    The use at one moment is `pending` until the next moment, and needs no check while it is at most `room`: the
+    caller calls `begin` for the moment, adds to `pending`, and calls `throttle_ms` once it is more. Rates, and
+    waits, equal those of a `Rate` that is checked each time. Use that is no longer pending is added to `usage`.
+    Waits are added to `usage` and to `throttles`, which has those of all clients.
     """
 
     __slots__ = (
@@ -80,7 +83,7 @@ class Allowance:
         self._now_ms = -1
 
     def limit(self, bound: float, usage: Usage) -> None:
-        """Change the quota from now on. Past use still counts."""
+        """Change the quota from now on. Earlier use still counts."""
         self.usage = usage
         if bound != self.bound:
             self.bound = bound
@@ -94,13 +97,13 @@ class Allowance:
             self._now_ms = now_ms
 
     def spend(self, amount: int, now_ms: int) -> int:
-        """Use this amount. Return for how many ms to use nothing more."""
+        """Count this amount as used. Return for how many ms to use nothing more."""
         self.begin(now_ms)
         self.pending += amount
         return self.throttle_ms() if self.pending > self.room else 0
 
     def take_back(self, amount: int) -> None:
-        """Take back an amount that was counted at this moment but not used after all."""
+        """Count back an amount that was counted at this moment but not used."""
         self.pending -= amount
 
     def throttle_ms(self) -> int:

@@ -1,4 +1,4 @@
-"""Clients' use of their quotas, and the waits of those that are over one."""
+"""Clients' use of their quotas, and the waits of clients that exceed one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEAST_SWEEP: Final = 1000  # allowances and buckets: with fewer there is nothin
 class Account:
     """One client's quotas and its use of them; None for a quota that does not apply.
 
-    Get a new one once `generation` differs from that of the quotas.
+    Get a new account if `generation` differs from that of the quotas.
     """
 
     __slots__ = ("_full_ms", "consumer", "generation", "producer", "requests")
@@ -55,10 +55,10 @@ class Account:
         return 0 if self.consumer is None else self.consumer.spend(size, now_ms)
 
     def fetch(self, size: int, now_ms: int) -> tuple[int, bool]:
-        """Count records like `fetched`. Return the throttle time, and whether the client is to get the records now.
+        """Count records like `fetched`. Return the throttle time in ms, and True if the client gets the records now.
 
-        If it is not, nothing was counted. An answer of more than `fetch_bound` would never be within the quota, and is
-        sent.
+        If it does not, nothing was counted. An answer of more than `fetch_bound`, which would never be within the
+        quota, is sent.
         """
         throttle_ms = self.fetched(size, now_ms)
         if self.consumer is None or not throttle_ms or size > self.fetch_bound:
@@ -68,7 +68,7 @@ class Account:
 
     @property
     def fetch_bound(self) -> int:
-        """The most bytes that a fetch may bring without being throttled in any case."""
+        """The most bytes of a fetch that are not throttled if nothing was used before."""
         return UNLIMITED if self.consumer is None else int(min(self.consumer.bound * self._full_ms / 1000, UNLIMITED))
 
     def used(self, time_ns: int, now_ms: int) -> int:
@@ -80,12 +80,12 @@ class Account:
 
 
 class ClientQuotas:
-    """The quotas of users and client ids at work.
+    """The quotas of users and client ids, and their use.
 
-    `active`: there are quotas; without any, nothing need be recorded. `throttles` are counted by key. Names of users
-    are those behind their type; a client id that is not given is "". Unused entries are forgotten. `usages` are kept by
-    quota and whom it was set for, `allowances` by quota, user and client id, "" where these do not matter.
-    `generation`: of the accounts that may be used.
+    `active` is True if there are quotas; otherwise nothing has to be counted. `throttles` are counted by key. Names
+    of users are without their type; a missing client id is "". Unused entries are forgotten. `usages` are by key and
+    entity of a quota, `allowances` by key, user and client id, "" for one that does not matter. `generation` is that
+    of accounts that are still valid.
     """
 
     def __init__(self, windows: Windows = Windows(), mutation_windows: Windows = Windows()) -> None:  # noqa: B008
@@ -107,7 +107,7 @@ class ClientQuotas:
         return len(self.allowances) + len(self._buckets)
 
     def replace(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
-        """Replace the quotas. Past use still counts."""
+        """Replace the quotas. Earlier use still counts."""
         self._limits = {key: Limits(key, quotas) for key in KEYS}
         before, self.usages = self.usages, {}
         for key, limits in self._limits.items():
@@ -120,7 +120,7 @@ class ClientQuotas:
             self._buckets.clear()
 
     def account(self, user: str, client_id: str, now_ms: int) -> Account:
-        """Return a client's account, made once for each connection and again when `generation` has changed."""
+        """Return a client's account, created once for each connection, and again when `generation` has changed."""
         self._sweep(now_ms)
         producer, consumer, requests = (self._allowance(key, user, client_id) for key in _RATES)
         return Account(self.generation, producer, consumer, requests, self._windows.full_ms)
@@ -128,7 +128,7 @@ class ClientQuotas:
     def mutations(self, user: str, client_id: str, now_ms: int, *, strict: bool) -> Mutations | None:
         """Return a request's budget for creating or deleting partitions; None if nothing limits it.
 
-        `strict`: the request's version has the error for mutations that may not be made now.
+        `strict`: the request's version has an error for changes that exceed the quota.
         """
         limit = self._limits[CONTROLLER_MUTATION_RATE].of_client(user, client_id)
         if limit is None:
@@ -140,7 +140,7 @@ class ClientQuotas:
         return Mutations(bucket, limit.bound, now_ms, self._mutation_windows, throttles, usage, strict=strict)
 
     def bound_of(self, key: str, entity: QuotaEntity) -> float | None:
-        """Return a quota as it was set for an entity; None: it was not."""
+        """Return the bound of a quota set for exactly this entity; None if none was set."""
         return self._limits[key].bounds().get(entity)
 
     def _allowance(self, key: str, user: str, client_id: str) -> Allowance | None:
@@ -164,7 +164,9 @@ class ClientQuotas:
         return allowance
 
     def _sweep(self, now_ms: int) -> None:
-        """Forget who has used nothing for so long that it is the same as nothing ever: clients may make names up."""
+        """Forget clients that have used nothing for so long that earlier use does not count, because clients may
+        invent names.
+        """
         if self.known < self._sweep_at:
             return
         idle = [name for name, allowance in self.allowances.items() if allowance.is_idle(now_ms)]
@@ -179,7 +181,9 @@ class ClientQuotas:
 
 
 class Mutations:
-    """The partitions that one request creates and deletes. `throttle_ms`: how long to stop reading then."""
+    """The partitions that one request creates and deletes. `throttle_ms` is how long to stop reading from the client
+    afterwards.
+    """
 
     __slots__ = ("_bound", "_bucket", "_now_ms", "_strict", "_throttles", "_usage", "_windows", "throttle_ms")
 
@@ -204,7 +208,9 @@ class Mutations:
         self.throttle_ms = 0
 
     def may(self, partitions: int) -> bool:
-        """Return True if so many may be created or deleted now, and count them. None may while some are owed."""
+        """Return True if so many may be created or deleted now, and count them. Return False while the quota is
+        overdrawn.
+        """
         if self._strict and self._overdrawn():
             return False
         self._bucket.take(partitions, self._bound, self._now_ms, self._windows)

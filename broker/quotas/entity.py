@@ -13,7 +13,7 @@ KINDS: Final = (CLIENT_ID, USER, IP)
 """The kinds of entities by their names in requests, in the order in which errors name them."""
 
 DEFAULT: Final = ""
-"""The name that stands for everybody of the kind who has no quota of their own. No name is empty."""
+"""The name of the default entity of a kind, for all without a quota of their own. No real name is empty."""
 
 PRODUCER_BYTE_RATE: Final = "producer_byte_rate"
 CONSUMER_BYTE_RATE: Final = "consumer_byte_rate"
@@ -23,9 +23,10 @@ CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
 
 
 class QuotaEntity(NamedTuple):
-    """The entity a quota is for. Each kind has a name, is DEFAULT, or is None if it does not matter.
+    """The entity for which a quota is set. For each kind it has a name, DEFAULT, or None if the kind does not
+    matter.
 
-    It has a user, a client id, both, or an address (in text), at least one of them.
+    It has a user, a client id, both, or an address (as text).
     """
 
     user: str | None = None
@@ -33,7 +34,7 @@ class QuotaEntity(NamedTuple):
     ip: str | None = None
 
     def by_kind(self) -> dict[str, str | None]:
-        """Return the name by its kind, None for the default, without the kinds that do not matter."""
+        """Return the name by kind, None for the default; kinds that do not matter are left out."""
         named = ((CLIENT_ID, self.client_id), (USER, self.user), (IP, self.ip))
         return {kind: name or None for kind, name in named if name is not None}
 
@@ -60,7 +61,7 @@ _EPSILON: Final = 1e-6
 
 
 def entity_of(names: Mapping[str, str | None]) -> QuotaEntity | str:
-    """Return the entity of names by kind (None: the default), or its fault, in Apache Kafka's words."""
+    """Return the entity with these names by kind (None: the default), or the error in Apache Kafka's words."""
     if not names:
         return "Invalid empty client quota entity"
     for kind, name in names.items():
@@ -92,9 +93,7 @@ def value_problem(entity: QuotaEntity, key: str, value: float) -> str | None:
 
 
 def _is_address(text: str) -> bool:
-    """Return True for an address, False for a name: looking a name up would hold the loop for
-    seconds.
-    """
+    """Return True for an address, False for a name, since looking a name up would hold the loop for seconds."""
     from ipaddress import ip_address  # not for every start
 
     try:

@@ -1,8 +1,8 @@
 """A limit of the whole broker, divided among the owners of the counted objects. Pure.
 
-While there is room, the first to ask gets it, as in Apache Kafka. At the limit, an owner that has less than its part,
-the limit divided by the number of owners, may still make one: existing ones are never taken from their owner, so the
-limit is exceeded by that. k owners have at most `limit` x (1 + 1/2 + ... + 1/k) + k.
+Below the limit, any owner may create objects, as in Apache Kafka. At the limit, an owner that has less than its
+part, the limit divided by the number of owners, may still create one. Existing objects are never taken away, so the
+limit can be exceeded: k owners have at most `limit` x (1 + 1/2 + ... + 1/k) + k.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ K = TypeVar("K", bound=Hashable)
 
 
 def may_make(limit: int, held: Mapping[K, int], owner: K) -> bool:
-    """Return True if an owner may make one more.
+    """Return True if an owner may create one more.
 
-    `held`: how many each owner has, each at least 1; those without an owner count as one owner's. `limit` >= 1.
+    `held` is how many each owner has, each at least 1; objects without an owner count as those of one owner. `limit`
+    >= 1.
     """
     if sum(held.values()) < limit:
         return True

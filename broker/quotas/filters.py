@@ -12,11 +12,11 @@ DEFAULT_ENTITY: Final = 1
 SPECIFIED: Final = 2
 
 Filter = Mapping[str, tuple[int, str]]
-"""The match that each kind has to have (EXACT, DEFAULT_ENTITY or SPECIFIED), and the name that EXACT is about."""
+"""For each kind of entity, the match type (EXACT, DEFAULT_ENTITY or SPECIFIED), and the name for EXACT."""
 
 
 def matches(entity: QuotaEntity, wanted: Filter, *, strict: bool) -> bool:
-    """Return True if the filter selects the entity. `strict`: it has no other kinds than the filter."""
+    """Return True if the filter matches the entity. `strict`: the entity may have no other kinds than the filter."""
     if not wanted:
         return not strict
     kinds = entity.by_kind()
@@ -26,7 +26,7 @@ def matches(entity: QuotaEntity, wanted: Filter, *, strict: bool) -> bool:
 
 
 def filter_problem(kinds: list[str]) -> str | None:
-    """Return the fault in a filter's kinds, all of which are known; None without a fault."""
+    """Return the fault of a filter's kinds, all of which are known; None if there is none."""
     repeated = next((kind for kind in KINDS if kinds.count(kind) > 1), None)
     if repeated is not None:
         return f"Entity type {repeated} cannot appear more than once in the filter."

@@ -1,4 +1,4 @@
-"""The choice of the quota that holds for a client: Apache Kafka's precedence."""
+"""The choice of the quota that applies to a client, by Apache Kafka's precedence."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 
 
 class Limit(NamedTuple):
-    """A quota that holds, as it was set for `entity`.
+    """A quota that applies, as it was set for `entity`.
 
-    All clients of `user`, or with `client_id`, share it; "" where that does not matter.
+    All clients of `user`, or with `client_id`, share it; "" if that does not matter.
     """
 
     user: str
@@ -21,7 +21,7 @@ class Limit(NamedTuple):
 
 
 class Limits:
-    """The quotas of one key, by whom they are for."""
+    """The quotas of one key, by entity."""
 
     __slots__ = ("_bounds",)
 
@@ -29,17 +29,18 @@ class Limits:
         self._bounds = {entity: values[key] for entity, values in quotas.items() if key in values}
 
     def bounds(self) -> Mapping[QuotaEntity, float]:
-        """Return the bounds by the entity they were set for."""
+        """Return the bounds by the entity for which they were set."""
         return self._bounds
 
     def __bool__(self) -> bool:
         return bool(self._bounds)
 
     def of_client(self, user: str, client_id: str) -> Limit | None:
-        """Return the limit for a user's client: the user's wins over that of all users, and this over the client id's.
+        """Return the limit for a user's client; None if there is none.
 
-        Within each, a limit for a client id wins over the one for any. A client without an id ("") has no limit for
-        client ids.
+        A limit of the user has precedence over the default of users, and that over a limit of the client id. Within
+        each, a limit for the client id has precedence over the one for any. A client without an id ("") has no limit
+        for client ids.
         """
         for named_user in (user, DEFAULT):
             if client_id:

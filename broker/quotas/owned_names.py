@@ -1,8 +1,8 @@
 """Owners of names, and a limit on each owner's names. Pure: time comes in as a number.
 
-An owner is a user, or the machine of clients that did not authenticate. A name is counted when it is about to be made.
-Names that were removed are noticed later: each new name causes a check of a few names, of its owner and of another one
-in turn, and an owner at its limit has all its names checked. Other owners' names never count against an owner.
+An owner is a user, or the address of unauthenticated clients. A name is counted when it is about to be created.
+Removed names are noticed later: each new name causes a check of a few names, of its owner and of another one in
+turn; for an owner at its limit, all its names are checked. Other owners' names never count against an owner.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Hashable
 from typing import Final, Generic, Protocol, TypeVar
 
 SWEEP_INTERVAL_MS: Final = 1_000
-"""An owner at its bound has names looked through once in so long at most, however often it asks."""
+"""The shortest time in ms between two checks of the names of an owner at its limit."""
 
 SWEEP_NAMES: Final = 5_000
-"""So many at once at most, 2 µs each; the next time those that follow."""
+"""The most names checked at a time, 2 µs each; the next check continues with those that follow."""
 
 _PENDING: Final = -1  # in place of the place: the request that makes the name is not answered yet
 _LOOKS: Final = 2  # at each new name, of its owner and of another, so that of those that are gone few are kept
@@ -25,22 +25,22 @@ K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
 class Places(Protocol[K_contra]):
-    """The places of names. A place is found once for each that is counted: names may be long."""
+    """The places where names exist. The place of each counted name is looked up only once, since names may be long."""
 
     def place_of(self, name: K_contra) -> int:
-        """Return the place of a name, whether it exists or not."""
+        """Return the place of a name, which need not exist."""
 
     def has(self, name: K_contra, place: int) -> bool:
-        """Return True if the name exists there."""
+        """Return True if the name exists at that place."""
 
     def keeps(self, name: K_contra, place: int) -> bool:
-        """Return the same as `has` for a counted name whose owner is at its bound; a name no longer needed may be given
-        up here.
+        """Return the same as `has`, for a counted name whose owner is at its limit. A name that is no longer needed
+        may be removed here.
         """
 
 
 class OwnedNames(Generic[K]):
-    """The names of one kind. `most` >= 1 is how many an owner may have."""
+    """The names of one kind. `most` >= 1 is the number of names that an owner may have."""
 
     __slots__ = ("_names", "_owner_of", "_places", "_swept_ms", "most")
 
@@ -58,19 +58,19 @@ class OwnedNames(Generic[K]):
         return len(self._owner_of)
 
     def owner_of(self, name: K) -> Hashable | None:
-        """Return the owner the name is counted for; None if it is not counted."""
+        """Return the owner for which the name is counted; None if it is not counted."""
         return self._owner_of.get(name)
 
     def count(self, owner: Hashable) -> int:
-        """Return the number of names counted for an owner, including those not yet found to be gone."""
+        """Return the number of names counted for an owner, including removed ones that have not been noticed."""
         return len(self._names.get(owner, ()))
 
     def admit(self, name: K, owner: Hashable, now_ms: int, *, at_once: bool = False) -> bool:
         """Return True if the owner may use `name`; a name that does not exist is counted for it then.
 
-        A name that exists is never refused. One without owner, as all are after a start, becomes the caller's even
-        beyond its bound: the owner may make no other until it has fewer. Call `settle` once it was made, or could not
-        be, unless that happens `at_once`.
+        A name that exists is never refused. A name without an owner, as all are after a start, is counted for the
+        caller even beyond its limit; the caller then may create no other until it has fewer. Call `settle` once the
+        name was created, or could not be, unless that happens `at_once`.
         """
         holder = self._owner_of.get(name)
         if holder == owner:
@@ -89,8 +89,8 @@ class OwnedNames(Generic[K]):
         return True
 
     def settle(self, name: K, owner: Hashable) -> None:
-        """Count the name for its owner if the request that was to make it, and has been answered, did; at the place it
-        has now.
+        """Count the name for its owner if the request that was to create it did so. The name's place is looked up
+        again.
         """
         place = self._places.place_of(name)
         if not self._places.has(name, place):
@@ -99,7 +99,7 @@ class OwnedNames(Generic[K]):
             self._add(name, place, owner)
 
     def drop(self, name: K) -> None:
-        """Forget a name that was removed, or not made. A name that is not counted is left alone."""
+        """Forget a name that was removed, or not created. Do nothing if it is not counted."""
         owner = self._owner_of.pop(name, None)
         if owner is None:
             return
@@ -130,7 +130,7 @@ class OwnedNames(Generic[K]):
         self._look(owner, SWEEP_NAMES, at_bound=True)
 
     def _look(self, owner: Hashable, most: int, *, at_bound: bool = False) -> None:
-        """Look at some of the owner's names, at those first that were not looked at for longest."""
+        """Check some of the owner's names, beginning with those not checked for longest."""
         names = self._names.get(owner)
         if not names:
             return

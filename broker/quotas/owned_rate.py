@@ -1,6 +1,6 @@
 """A limit on each owner's rate of something. Pure: time comes in as a number.
 
-An owner is a user, or the machine of clients that did not authenticate, as in `owned_names.py`.
+An owner is a user, or the address of unauthenticated clients, as in `owned_names.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ _LEAST_SWEEP: Final = 1000  # owners
 
 
 class OwnedRate:
-    """A rate for each owner, and `burst_s` seconds' worth at once for an owner that had nothing for as long."""
+    """A rate for each owner. An owner that had nothing for `burst_s` seconds may have the amount of that time at
+    once.
+    """
 
     __slots__ = ("_buckets", "_per_second", "_sweep_at", "_windows")
 
@@ -25,11 +27,11 @@ class OwnedRate:
         self._sweep_at = _LEAST_SWEEP
 
     def __len__(self) -> int:
-        """Return the number of owners remembered."""
+        """Return the number of owners with a recorded use."""
         return len(self._buckets)
 
     def take(self, owner: Hashable, wanted: int, now_ms: int) -> int:
-        """Return how much of `wanted` the owner may have now; that much is counted."""
+        """Return how much of `wanted` the owner gets now, and count that much."""
         bucket = self._buckets.get(owner)
         if bucket is None:
             self._sweep(now_ms)
@@ -39,7 +41,7 @@ class OwnedRate:
         return taken
 
     def _sweep(self, now_ms: int) -> None:
-        """Forget owners that may have all of it again."""
+        """Forget owners that may have the whole burst again."""
         if len(self._buckets) < self._sweep_at:
             return
         for owner in [owner for owner, bucket in self._buckets.items() if bucket.is_idle(now_ms, self._windows)]:

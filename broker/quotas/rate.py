@@ -15,12 +15,12 @@ class Windows(NamedTuple):
 
     @property
     def span_ms(self) -> int:
-        """The time for which a value counts."""
+        """The time in ms for which a value counts."""
         return self.number * self.size_ms
 
     @property
     def full_ms(self) -> int:
-        """The shortest time that a rate is taken over."""
+        """The shortest time in ms over which a rate is computed."""
         return (self.number - 1) * self.size_ms
 
 
@@ -36,7 +36,7 @@ class _Sample:
 
 
 class Rate:
-    """A rate per second over the windows kept: `Rate` and `SampledStat` of Apache Kafka's metrics."""
+    """A rate per second over the recorded windows, like `Rate` and `SampledStat` of Apache Kafka's metrics."""
 
     __slots__ = ("_current", "_samples")
 
@@ -46,11 +46,11 @@ class Rate:
 
     @property
     def total(self) -> float:
-        """The sum of the samples, including those over but not yet found to be."""
+        """The sum of the samples, including expired ones that have not been reset."""
         return sum(sample.value for sample in self._samples)
 
     def record(self, value: float, now_ms: int, windows: Windows) -> None:
-        """Count a value; a negative one takes back what was counted."""
+        """Count a value; a negative one undoes an earlier count."""
         sample = self._samples[self._current]
         if now_ms - sample.start_ms >= windows.size_ms:
             sample = self._advance(now_ms, windows)
@@ -80,9 +80,9 @@ class Rate:
         return self._samples[self._current]
 
     def _span_ms(self, now_ms: int, windows: Windows) -> int:
-        """Return the time that the samples cover, as if all windows but the last were full.
+        """Return the time that the samples cover, with all windows except the last one taken as full.
 
-        Resets samples that are over.
+        Expired samples are reset.
         """
         for sample in self._samples:
             if now_ms - sample.last_ms >= windows.span_ms:
@@ -93,7 +93,7 @@ class Rate:
 
 
 class TokenBucket:
-    """Tokens that are refilled at a rate, up to the burst of all windows, and may be overdrawn (KIP-599)."""
+    """Tokens that are refilled at a rate, up to the amount of all windows together, and may be overdrawn (KIP-599)."""
 
     __slots__ = ("_last_ms", "_tokens")
 
@@ -106,17 +106,17 @@ class TokenBucket:
         self._tokens = self.left(bound, now_ms, windows) - tokens
 
     def left(self, bound: float, now_ms: int, windows: Windows) -> float:
-        """Return the tokens left now, negative if overdrawn. `bound` is the refill a second."""
+        """Return the tokens left now, negative if overdrawn. `bound` is the refill per second."""
         burst = bound * windows.span_ms / 1000
         self._tokens = min(burst, self._tokens + bound * (now_ms - self._last_ms) / 1000)
         self._last_ms = now_ms
         return self._tokens
 
     def is_idle(self, now_ms: int, windows: Windows) -> bool:
-        """Return True if the bucket was not overdrawn, and unused for as long as an empty one takes to fill."""
+        """Return True if the bucket is not overdrawn, and has been unused for as long as an empty one takes to fill."""
         return now_ms - self._last_ms >= windows.span_ms and self._tokens >= 0
 
     def throttle_ms(self, bound: float, now_ms: int, windows: Windows) -> int:
-        """Return the time until the bucket is not overdrawn any more."""
+        """Return the time in ms until the bucket is no longer overdrawn."""
         left = self.left(bound, now_ms, windows)
         return int(min(-left / bound * 1000 + 0.5, LONGEST_THROTTLE_MS)) if left < 0 else 0

@@ -1,1 +1,1 @@
-"""A read-only HTTP API to each record's fate in share groups, for operators and tools."""
+"""A read-only HTTP API for operators and tools: the state of each record in share groups."""

@@ -1,6 +1,7 @@
-"""GET /api/v1/...: what share groups do with each record. For operators, who have its token; it changes nothing.
+"""GET /api/v1/...: the state of each record in share groups. It is for operators, who have its token, and changes
+nothing.
 
-    /api/v1                                                       which broker this is
+    /api/v1                                                       the broker's id and cluster
     /api/v1/nodes                                                 all nodes before a cluster, and their slots
     /api/v1/share-groups                                          ?after= &limit=
     /api/v1/share-groups/GROUP                                    members
@@ -37,7 +38,7 @@ from shareq.broker.services import Services
 
 JSON: Final = "application/json"
 MAX_WAITING: Final = 16
-"""Answers that wait to be made, or are being made; others are asked to come back."""
+"""The most answers that wait to be made, or are being made. Further clients are asked to come back."""
 SHORTEST_TOKEN: Final = 16
 _HEADERS: Final = ("Cache-Control: no-store", "X-Content-Type-Options: nosniff")
 _HIGHEST_PARTITION: Final = 2**31 - 1
@@ -45,14 +46,14 @@ _SCHEME: Final = "bearer "
 
 
 def refuse(status: str, text: str, code: str | None = None) -> Answer:
-    """Return a refusal as an object: `error` has a word for programs, and a sentence."""
+    """Return a refusal as a JSON object; `error` has a code for programs, and a sentence."""
     code = code or status.partition(" ")[2].lower().replace(" ", "_")
     body = json.dumps({"error": {"code": code, "message": text}}, ensure_ascii=False) + "\n"
     return Answer(status, body.encode("utf-8", "backslashreplace"), JSON, _HEADERS)
 
 
 class RecordsApi:
-    """Answers requests that carry `token`. Owned by the server, on the loop's thread."""
+    """The API: it answers requests that carry `token`. Owned by the server, on the loop's thread."""
 
     def __init__(self, services: Services, token: str) -> None:
         self._services = services
@@ -82,7 +83,7 @@ class RecordsApi:
             self._waiting -= 1
 
     def _is_allowed(self, request: Request) -> bool:
-        """Check the token in a time that does not depend on its content."""
+        """Return True if the request has the token. The time of this check does not depend on the token's content."""
         given = request.headers.get("authorization", "")
         is_bearer = given[: len(_SCHEME)].lower() == _SCHEME
         return compare_digest(_digest(given[len(_SCHEME) :].strip().encode("latin-1")), self._token) and is_bearer

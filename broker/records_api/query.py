@@ -1,4 +1,4 @@
-"""Requests as values: paths and queries, and refusals of invalid ones."""
+"""Requests as values: paths and queries, and the refusal of invalid ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HIGHEST_OFFSET: Final = 2**63 - 1
 
 
 class Refused(Exception):
-    """A request that gets no rows: its HTTP status, a word for programs, and a sentence."""
+    """Error: a request gets no rows. It has an HTTP status, a code for programs, and a sentence."""
 
     def __init__(self, status: str, code: str, message: str) -> None:
         super().__init__(message)
@@ -23,19 +23,19 @@ class Refused(Exception):
 
 
 def bad(message: str) -> Refused:
-    """Return a query that is not understood."""
+    """Return the refusal of an invalid query."""
     return Refused("400 Bad Request", "bad_request", message)
 
 
 def not_found(message: str) -> Refused:
-    """Something that is missing."""
+    """Return the refusal of a request for something that does not exist."""
     return Refused("404 Not Found", "not_found", message)
 
 
 class RecordsQuery(NamedTuple):
     """A choice of ranges of a share partition: from the offset `first` on, at most `limit`.
 
-    Only records in `states` (empty: all) and locked by `member` (None: any).
+    Only records in `states` (empty: all), and held by `member` (None: any), are chosen.
     """
 
     first: int
@@ -45,7 +45,7 @@ class RecordsQuery(NamedTuple):
 
 
 def segments_of(path: str) -> list[str]:
-    """Return the parts of a path below `ROOT`, decoded. Refused if it is not below it."""
+    """Return the parts of a path below `ROOT`, decoded. Raise Refused if the path is not below it."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise not_found(f"the API is at {ROOT}/share-groups")
     try:
@@ -56,7 +56,7 @@ def segments_of(path: str) -> list[str]:
 
 
 def parameters_of(query: str, known: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters of a query, each given once, and of those that are `known`."""
+    """Return the parameters of a query. Raise Refused if one is repeated, or is not in `known`."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS, errors="strict")
     except ValueError:
@@ -72,7 +72,9 @@ def parameters_of(query: str, known: tuple[str, ...]) -> dict[str, str]:
 
 
 def number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
-    """Return a whole number from `low` to `high`, both inclusive."""
+    """Return a parameter as a whole number from `low` to `high`, both inclusive, or `default` if it is missing.
+    Raise Refused.
+    """
     text = given.get(name)
     if text is None:
         return default

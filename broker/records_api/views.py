@@ -1,7 +1,7 @@
 """The answers of the records API, made from the state in this broker's memory.
 
-Each answer is a coroutine that returns bytes of JSON, and pauses for others on the loop. Between two pauses it shows
-one moment; the whole answer may not. Reading changes nothing.
+Each answer is a coroutine that returns bytes of JSON, and pauses to let other work on the loop run. Between two
+pauses it shows one moment, but the whole answer may not. Nothing is changed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _SHOWN: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeTyp
 class TimeOfDay:
     """A conversion from monotonic milliseconds to those since the epoch.
 
-    The same moment has the same time in every answer, until the clock is set. Both clocks are read to the millisecond,
-    so that their distance seems to change by one.
+    A moment has the same time in every answer, until the clock is set. Both clocks have a resolution of a
+    millisecond, so their difference seems to vary by one.
     """
 
     __slots__ = ("_ahead_ms", "_clock")
@@ -52,19 +52,19 @@ class TimeOfDay:
 
     @property
     def ahead_ms(self) -> int:
-        """The distance by which the time of day is ahead of monotonic time."""
+        """The difference in ms by which the time of day is ahead of monotonic time."""
         now = self._clock.wall_ms() - self._clock.now_ms()
         if abs(now - self._ahead_ms) > 1:
             self._ahead_ms = now
         return self._ahead_ms
 
     def of(self, monotonic_ms: int | None) -> int | None:
-        """Return the time of day of a moment."""
+        """Return the time of day of a monotonic time; None for None."""
         return None if monotonic_ms is None else monotonic_ms + self.ahead_ms
 
 
 class Place(NamedTuple):
-    """A share partition of this broker: its leader if it is in memory, else its state if it has one."""
+    """A share partition of this broker: its leader if it is in memory; otherwise its persisted state, if it has one."""
 
     key: SharePartitionKey
     topic: TopicImage
@@ -73,7 +73,7 @@ class Place(NamedTuple):
 
     @property
     def start_offset(self) -> int | None:
-        """The lowest offset that is not finished with; None when nothing was written of it yet."""
+        """The lowest unfinished offset; None if none has been persisted yet."""
         if self.leader is not None:
             return self.leader.core.start_offset
         return None if self.state is None or self.state.start_offset < 0 else self.state.start_offset
@@ -83,7 +83,7 @@ class Place(NamedTuple):
 
 
 async def share_groups(services: Services, times: TimeOfDay, after: str, limit: int) -> bytes:
-    """Return share groups by name, those behind `after`, with totals of their partitions."""
+    """Return the share groups whose names follow `after`, in order, with totals over their partitions."""
     found: list[ShareGroup] = []
     groups, breathe = services.made.groups, services.env.budget.breathe
     for partition in () if groups is None else groups.coordinator.partitions:
@@ -107,7 +107,7 @@ async def share_groups(services: Services, times: TimeOfDay, after: str, limit: 
 
 
 def _as_many_as_can_be_added_up(groups: Sequence[ShareGroup]) -> Sequence[ShareGroup]:
-    """Return the first groups, at least one, that have no more than `MOST_STEPS` share partitions together."""
+    """Return the first groups, at least one, that together have at most `MOST_STEPS` share partitions."""
     spent = 0
     for at, group in enumerate(groups):
         spent += _partitions_of(group)
@@ -133,7 +133,7 @@ class _Totals:
         self.oldest_ms: int | None = None
 
     def add_oldest(self, since_ms: int | None) -> None:
-        """Take in when the oldest record of a share partition was put in flight."""
+        """Include the time when the oldest record of a share partition was put in flight."""
         if since_ms is not None:
             self.oldest_ms = since_ms if self.oldest_ms is None else min(self.oldest_ms, since_ms)
 
@@ -175,7 +175,7 @@ async def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str,
 
 
 async def _add_up_persisted(services: Services, group: ShareGroup, total: _Totals) -> None:
-    """Add states that no leader has in memory: of a group whose members have all left, or died."""
+    """Add the states that no leader has in memory: those of a group whose members have all left."""
     keys = [
         SharePartitionKey(group.group_id, topic_id, number)
         for topic_id, topic in group.initialized.items()
@@ -201,7 +201,9 @@ def _persisted_in_flight(place: Place) -> int:
 
 
 def _oldest_ms(services: Services, place: Place) -> int | None:
-    """Return when the oldest unfinished record came into flight (monotonic), as far as this process knows."""
+    """Return when the oldest unfinished record was put in flight (monotonic), as far as this process knows; None if
+    none is known.
+    """
     if place.leader is not None:
         return place.leader.core.oldest_since_ms()
     share = services.made.share
@@ -267,7 +269,7 @@ def _member_row(services: Services, group: ShareGroup, member_id: str) -> dict[s
 
 
 def _client(group: ShareGroup | None, member_id: str) -> dict[str, Any]:
-    """Return the client of a member; null where the member has left meanwhile."""
+    """Return the client of a member; None if the member has left meanwhile."""
     member = None if group is None else group.members.get(member_id)
     if member is None:
         return {"client_id": None, "host": None}
@@ -278,7 +280,7 @@ def _client(group: ShareGroup | None, member_id: str) -> dict[str, Any]:
 
 
 async def partitions(services: Services, times: TimeOfDay, group_id: str, after: str, limit: int) -> bytes:
-    """Return the share partitions of a group, by topic and number, those behind `after` (TOPIC:PARTITION)."""
+    """Return the share partitions of a group, ordered by topic and number, that follow `after` (TOPIC:PARTITION)."""
     breathe = services.env.budget.breathe
     group = _group(services, group_id)
     keys = _keys_of(services, group_id, group)
@@ -327,7 +329,7 @@ class _Counted:
 
 
 async def _count(services: Services, place: Place) -> _Counted:
-    """Add up all ranges of a share partition."""
+    """Return the sums over all ranges of a share partition."""
     into = _Counted()
     position: int | None = 0
     while position is not None:
@@ -401,7 +403,7 @@ def _offsets(services: Services, place: Place) -> dict[str, Any]:
 async def records(
     services: Services, times: TimeOfDay, group_id: str, topic: str, partition: int, wanted: RecordsQuery
 ) -> bytes:
-    """Return the offsets in flight of one share partition, as ranges of like ones."""
+    """Return the offsets in flight of one share partition, as ranges of offsets that are alike."""
     image = services.metadata.topic(topic)
     if image is None or not 0 <= partition < image.partitions:
         raise not_found(f"partition {topic}:{partition} does not exist")
@@ -521,7 +523,7 @@ def _lag(leader: SharePartitionLeader) -> int:
 
 
 def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]:
-    """Return the clients of members that were named."""
+    """Return the clients of the members with these ids."""
     group = _group(services, group_id)
     return {each: _client(group, each) for each in sorted(ids)}
 
@@ -530,7 +532,7 @@ def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]
 
 
 def _begin(services: Services, head: dict[str, Any], rows: str) -> bytes:
-    """Return an object up to the beginning of its rows."""
+    """Return the bytes of an object up to the beginning of its rows."""
     fields = {"at_ms": services.env.clock.wall_ms(), **head}
     return f"{json.dumps(fields, ensure_ascii=False)[:-1]}, {json.dumps(rows)}: [".encode()
 

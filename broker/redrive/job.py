@@ -1,9 +1,9 @@
-"""One redrive at work: rounds of a few letters, each sent back once, whatever fails in between.
+"""One running redrive: rounds of a few letters, each of which is sent back once, even after failures.
 
-Before a round appends anything, it commits its last letter, the logs that its letters go to, and where those logs end.
-Then one batch for each log is appended under the redrive's own producer id; the commit of the next round says that this
-one is done. After a crash, or a failed append, these logs are searched from the committed ends: letters of the round
-found in them are not sent again.
+Before a round appends anything, it commits its last letter, the logs to which its letters are sent, and the ends of
+those logs. Then one batch for each log is appended under the redrive's own producer id; the commit of the next round
+shows that this one is done. After a crash, or a failed append, these logs are searched from the committed ends:
+letters of the round that are found in them are not sent again.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ _FOR_GOOD: Final = frozenset(
 
 
 _Act = Callable[[], Waiting[None]]
-"""Begins what is to be done next."""
+"""The next action of the redrive."""
 
 
 class Redrive:
-    """A redrive that runs. `progress` has the committed progress of each partition of its queue.
+    """A running redrive. `progress` has the committed progress of each partition of its queue.
 
-    `trouble` is the reason why it waits. `ended` is called once, when it is over and that is durable.
+    `trouble` is the reason why it waits, "" if it does not. `ended` is called once, when the redrive has ended and
+    that is durable.
     """
 
     def __init__(
@@ -89,11 +90,11 @@ class Redrive:
         self._cancelled: list[Pending[ErrorCode]] = []
 
     def start(self) -> None:
-        """Begin with the next tick."""
+        """Begin in the next tick."""
         self._soon(self._step)
 
     def cancel(self) -> Pending[ErrorCode]:
-        """End it after the current round; the answer comes when that is durable."""
+        """End the redrive after the current round. The answer comes when that is durable."""
         pending: Pending[ErrorCode] = Pending()
         self._cancelled.append(pending)
         if not self._busy:
@@ -101,16 +102,16 @@ class Redrive:
         return pending
 
     def stop_waiting(self) -> None:
-        """Refuse what could not be made durable yet with COORDINATOR_NOT_AVAILABLE: the broker stops."""
+        """Answer pending calls that are not durable yet with COORDINATOR_NOT_AVAILABLE, because the broker stops."""
         self._answer_cancels(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def close(self) -> None:
-        """Do nothing more; the next start of the broker continues."""
+        """Stop, without a change; the broker's next start continues the redrive."""
         self._closed = True
         self._stop_timer()
 
     def queue_deleted(self) -> None:
-        """Fail the redrive: nothing is left to send back, and the progress was deleted as well."""
+        """Fail the redrive: no letters are left to send back, and its progress was deleted with the queue."""
         if not self._closed:
             logger.warning("redrive %s: its queue %s was deleted", self.spec.name, self.spec.queue)
             self._over(State.FAILED, "the queue was deleted")
@@ -151,7 +152,7 @@ class Redrive:
             await self._announce(progress, made)
 
     def _refused(self) -> str | None:
-        """Return why the owner may not continue; None if it may."""
+        """Return why the owner may no longer continue the redrive; None if it may."""
         owner, spec = self.spec.owner, self.spec
         if not self._world.may(owner, READ_TOPIC, spec.queue):
             return f"{owner.principal} may not read {spec.queue}"
@@ -161,7 +162,7 @@ class Redrive:
         return None
 
     async def _announce(self, progress: PartitionProgress, made: Round) -> None:
-        """Commit the plan of a round, then carry it out."""
+        """Commit the plan of a round, then append its letters."""
         ends: dict[Place, int] = {}
         for place in made.batches:
             log = self._world.log(*place)
@@ -232,7 +233,7 @@ class Redrive:
         self._again(f"{place[0]}-{place[1]} cannot be written: {error.name}", lambda: self._look_for(progress))
 
     def _leave(self, progress: PartitionProgress, made: Round, place: Place, error: ErrorCode) -> None:
-        """Leave the letter of the round's only record where it is: it is never taken."""
+        """Leave the letter of a round with only one record in the queue, because its log never accepts it."""
         made.leave(What.REFUSED)
         self._log.log(
             logging.WARNING,
@@ -251,7 +252,7 @@ class Redrive:
         )
 
     async def _finish(self, progress: PartitionProgress, made: Round, started_ms: int) -> None:
-        """Finish the round; the next commit records this."""
+        """Finish the round. The next commit shows this."""
         if self.trouble is not None:
             logger.info("redrive %s: goes on", self.spec.name)
         self._attempts, self.trouble = 0, None
@@ -290,7 +291,7 @@ class Redrive:
         self._soon(self._step)
 
     async def _search(self, place: Place, end: int, partition: int) -> set[int]:
-        """Return the letters of a partition of the queue that are in a log. Raises OSError, MalformedMessage."""
+        """Return the offsets of the queue's letters that are already in a log. Raise OSError, MalformedMessage."""
         log = self._world.log(*place)
         if log is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return set()  # deleted, and what was sent to it with it
@@ -305,7 +306,9 @@ class Redrive:
     # -- the end, and time
 
     async def _wind_up(self, state: State, trouble: str | None = None) -> None:
-        """End the redrive with letters left. A round under way counts the letters that are found in the logs."""
+        """End the redrive, which leaves letters in the queue. If a round is in progress, letters that are found in
+        the logs count as sent.
+        """
         progress = next((each for each in self.progress if each.under_way is not None), None)
         if progress is not None and progress.under_way is not None:
             found: set[int] = set()
@@ -342,7 +345,7 @@ class Redrive:
             pending.complete(error)
 
     def _again(self, reason: str, retry: _Act) -> None:
-        """Later; logged once for each reason."""
+        """Try again later. Each reason is logged once."""
         self._attempts += 1
         if self.trouble != reason:
             self.trouble = reason
@@ -365,7 +368,7 @@ class Redrive:
         self._timer = self._env.clock.call_at(when_ms, self._schedule(act))
 
     def _schedule(self, act: _Act) -> Callable[[], None]:
-        """Return a function that begins `act`, in place of the action that was scheduled before."""
+        """Return a function that begins `act`, in place of an action scheduled before."""
         self._stop_timer()
         self._scheduled += 1
         scheduled = self._scheduled
@@ -383,8 +386,8 @@ class Redrive:
 
 
 def _together(earlier: UnderWay | None, now: UnderWay) -> UnderWay:
-    """Combine both: a log is searched from the lower end on, for it may have been shortened, or created again, since
-    the first.
+    """Return both combined: a log is searched from the lower of both ends on, since it may have been cut, or created
+    again, in between.
     """
     if earlier is None:
         return now

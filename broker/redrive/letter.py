@@ -1,6 +1,6 @@
-"""A dead letter read again, and the record that is made of it. Pure.
+"""A dead letter, and the record made from it to be sent back. Pure.
 
-A redriven record has the letter's key, value and headers, without those that begin with `__dlq.`, followed by:
+A redriven record has the letter's key, value and headers, without headers that begin with `__dlq.`, followed by:
 
     __redrive.name              the redrive
     __redrive.timestamp         when, in milliseconds
@@ -14,7 +14,7 @@ A redriven record has the letter's key, value and headers, without those that be
     __redrive.source.partition
     __redrive.source.offset
 
-All of them UTF-8 text, numbers decimal. Those of an earlier redrive are replaced.
+All of them are UTF-8 text, with decimal numbers. Those of an earlier redrive are replaced.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ _MOST_DIGITS: Final = 19
 
 
 class Letter(NamedTuple):
-    """The dead record in a letter. `kept`: by a group that keeps its dead records, with their headers."""
+    """A letter and the dead record that it is about. `kept`: its group keeps its dead records, and so the letter has
+    their headers.
+    """
 
     record: Record
     topic: str
@@ -66,12 +68,14 @@ class Letter(NamedTuple):
 
     @property
     def is_bare(self) -> bool:
-        """True if it has neither key nor value: a mere reference, or the letter of a record that had neither."""
+        """True if it has neither key nor value, because they were not copied, or because the record had none."""
         return self.record.key is None and self.record.value is None
 
 
 def letter_of(record: Record) -> Letter | None:
-    """Return the record as a dead letter; None if it is not one. If it died several times, the last death counts."""
+    """Return the record as a dead letter; None if it is not one. If the record died several times, its last death is
+    used.
+    """
     said = dict(record.headers)
     topic, group = said.get(DLQ_TOPIC), said.get(DLQ_GROUP)
     partition, offset = _number(said.get(DLQ_PARTITION)), _number(said.get(DLQ_OFFSET))
@@ -97,7 +101,7 @@ def letter_of(record: Record) -> Letter | None:
 
 
 def is_meant(wanted: LetterFilter, letter: Letter) -> bool:
-    """Return True if the filter takes the letter."""
+    """Return True if the letter matches the filter."""
     return (
         wanted.group_id in (None, letter.group_id)
         and wanted.topic in (None, letter.topic)
@@ -110,7 +114,7 @@ def is_meant(wanted: LetterFilter, letter: Letter) -> bool:
 
 
 def has_sent(spec: RedriveSpec, progress: Iterable[PartitionProgress], partition: int, letter: Letter) -> bool:
-    """Return whether the redrive has sent back a letter from this partition of its queue, or is about to."""
+    """Return True if the redrive has sent this letter of a partition of its queue back, or is about to."""
     offset = letter.record.offset
     return any(
         each.partition == partition
@@ -124,8 +128,8 @@ def has_sent(spec: RedriveSpec, progress: Iterable[PartitionProgress], partition
 def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Record | None, now_ms: int) -> RecordData:
     """Return the record to send back.
 
-    Its content and headers are the letter's, or those of `source`, the dead record itself, if given. `now_ms` is by the
-    wall clock.
+    Its content and headers are those of the letter or, if `source` is given, of the dead record itself. `now_ms` is
+    wall-clock time.
     """
     record = letter.record
     content = record if source is None else source
@@ -152,8 +156,8 @@ def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Re
 
 
 def place_of(record: Record) -> tuple[int, int] | None:
-    """Return partition and offset in the queue of the letter from which a redriven record was made; None if the record
-    does not contain them.
+    """Return the queue's partition and offset of the letter from which a redriven record was made; None if the
+    record's headers do not have them.
     """
     said = dict(record.headers)
     partition, offset = _number(said.get(REDRIVE_QUEUE_PARTITION)), _number(said.get(REDRIVE_QUEUE_OFFSET))

@@ -17,14 +17,16 @@ from shareq.protocol.records.batch import BatchHeader
 
 
 class AppendedBatch(Protocol):
-    """A batch that a log remembers of a producer."""
+    """A batch of a producer that a log remembers."""
 
     @property
     def last_sequence(self) -> int: ...
 
 
 class KnownProducer(Protocol):
-    """A log's memory of a producer id. Oldest batch first; none for a producer that only left a marker."""
+    """The state of a producer id that a log remembers. Its batches are ordered from the oldest; it has none if it
+    only wrote a marker.
+    """
 
     @property
     def batches(self) -> Sequence[AppendedBatch]: ...
@@ -37,7 +39,7 @@ class KnownProducers(Protocol):
 
 
 class RedriveLog(Protocol):
-    """The log of a partition. As `PartitionLog`."""
+    """The log of a partition, as `PartitionLog` is one."""
 
     @property
     def log_start_offset(self) -> int: ...
@@ -65,51 +67,55 @@ class Committed(NamedTuple):
 
 
 class RedriveWorld(Protocol):
-    """Topics, logs, rights and committed offsets. Everything is looked up on every use."""
+    """The topics, logs, rights and committed offsets that redrives use. Everything is looked up at each use."""
 
     def partitions(self, topic: str) -> int | None:
         """Return the topic's number of partitions; None if it does not exist."""
 
     def log(self, topic: str, partition: int) -> RedriveLog | ErrorCode:
-        """Return the log of a partition. UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
+        """Return the log of a partition. Errors: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER,
+        KAFKA_STORAGE_ERROR.
+        """
 
     def append(
         self, topic: str, partition: int, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
     ) -> ErrorCode:
-        """Append to the log of a partition as for a client. Return the error that a client would get, or that of `log`.
+        """Append a batch to the log of a partition, as for a client. Return the error that a client would get, or
+        that of `log`.
 
-        With NONE, `on_durable` is called later, perhaps with an error.
+        After NONE, `on_durable` is called later, perhaps with an error.
         """
 
     def may(self, owner: Owner, right: Right, name: str) -> bool:
-        """Return True if the owner has the right now. The audit log gets the answer."""
+        """Return True if the owner has the right now. The answer is written to the audit log."""
 
     def new_producer_id(self) -> Pending[int | ErrorCode]:
         """Return an unused producer id."""
 
     def begins_at_the_start(self, group_id: str) -> bool:
-        """Return True if the share group reads a topic that is new to it from the first record on."""
+        """Return True if the share group begins a topic that is new to it at the first record."""
 
     def create_topic(self, name: str) -> Pending[ApiError]:
-        """Create a topic with the broker's defaults, unless it exists when that may be done."""
+        """Create a topic with the broker's defaults, once that may be done, unless it exists by then."""
 
     def longest_text(self) -> int:
         """Return how many characters may be committed with an offset."""
 
     def sign(self, text: str) -> str:
-        """Return a signature that only this broker can make, the same after each start."""
+        """Return a signature that only this broker can make. It is the same after each start."""
 
     def commit(
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
     ) -> Pending[ErrorCode]:
-        """Commit all together. The result comes when the commit is durable, and is the first error, if any.
+        """Commit the progress of all partitions together. The result comes when the commit is durable: the first
+        error, or NONE.
 
-        A RUNNING redrive does not expire, nor one whose sent letters are still in the queue; others expire as groups'
-        offsets do.
+        A RUNNING redrive does not expire, and neither does one whose sent letters are still in the queue; others
+        expire as groups' offsets do.
         """
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
-        """Load a group's committed offsets; none for a group that does not exist."""
+        """Return a group's committed offsets; none if the group does not exist."""
 
     def group_ids(self, prefix: str) -> list[str]:
-        """Return the groups that have committed offsets and begin so."""
+        """Return the groups that have committed offsets and whose ids begin with `prefix`."""

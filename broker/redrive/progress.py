@@ -3,12 +3,13 @@
     {"by": "5f0c...", "v": 1, "spec": [...], "state": "RUNNING", "end": 17, "counts": {"REDRIVEN": 3, ...},
      "stayed": [4, 1, 2, 1], "upto": 9, "logs": [["orders", 0, 120], ...]}
 
-`by` is the broker's signature of partition, offset and all the rest: a client may commit offsets of any group it may
-read, and would otherwise begin redrives in the name of others. `end` is exclusive. `upto` and `logs` exist only while
-records may have been sent that the committed offset does not cover: for letters below `upto`, and behind these ends of
-the logs that they are sent to. `why` is set only if the redrive has failed. `stayed` are the letters below the offset
-that the filter accepts and that were not sent back, as ranges: the distance from the end of the previous range, and the
-length. `beyond` are, in the same form, those above the offset that were.
+`by` is the broker's signature of partition, offset and all other fields. Without it, a client, which may commit
+offsets of any group that it may read, could begin redrives in the name of others. `end` is exclusive. `upto` and
+`logs` exist only while records may have been sent that the committed offset does not cover: for letters below
+`upto`, at or behind these ends of the logs to which they are sent. `why` is set only if the redrive has failed.
+`stayed` are the letters below the offset that the filter accepts and that were not sent back, as ranges: the
+distance from the end of the previous range, and the length. `beyond` are, in the same form, letters above the offset
+that were sent back.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from shareq.broker.redrive.spec import RedriveSpec, spec_of, spec_text
 _FORMAT: Final = 1
 
 Sign = Callable[[str], str]
-"""Signs a text as only this broker can, the same after each start."""
+"""A function that signs a text as only this broker can. The signature is the same after each start."""
 
 
 class State(Enum):
-    """The state of a redrive. All but the first are final."""
+    """The state of a redrive. All states except the first are final."""
 
     RUNNING = "RUNNING"
     DONE = "DONE"
@@ -38,7 +39,7 @@ class State(Enum):
 
 
 class What(Enum):
-    """The outcome of a letter. All but the first are still in the queue alone."""
+    """The outcome of a letter. With all except the first, the letter is still only in the queue."""
 
     REDRIVEN = "REDRIVEN"
     FILTERED = "FILTERED"
@@ -52,18 +53,19 @@ class What(Enum):
 
 
 STAYS: Final = frozenset(What) - {What.REDRIVEN, What.FILTERED, What.ALREADY_SENT}
-"""The fates of a letter that the filter takes, and that another redrive may send back."""
+"""The outcomes of a letter that the filter accepts, after which another redrive may send it back."""
 
 Ranges = list[tuple[int, int]]
-"""Ranges of offsets, both ends inclusive, ascending and apart."""
+"""Ranges of offsets, both ends inclusive, ascending, with a gap between any two."""
 
 Place = tuple[str, int]
 """Topic and partition."""
 
 
 class UnderWay(NamedTuple):
-    """Letters from the committed offset to `upto` (exclusive) may have been sent back already: then their records are
-    in these logs, at these offsets or later.
+    """A round in progress: letters from the committed offset to `upto` (exclusive) may have been sent back already.
+
+    Their records are then in these logs, at these offsets or later.
     """
 
     upto: int
@@ -102,7 +104,7 @@ class PartitionProgress:
 
     @property
     def sent_upto(self) -> int:
-        """Behind the last letter that may have been sent back."""
+        """The offset behind the last letter that may have been sent back."""
         return self.beyond[-1][1] + 1 if self.beyond else self.next_offset
 
     def sent(self, offset: int) -> bool:
@@ -111,7 +113,9 @@ class PartitionProgress:
         return (offset < upto and not within(offset, self.stayed)) or within(offset, self.beyond)
 
     def move(self, upto: int, counts: Mapping[What, int], stayed: Iterable[tuple[int, int]] = ()) -> None:
-        """Move on: the letters below `upto` (exclusive) are done, with these outcomes; `stayed` were not sent back."""
+        """Move `next_offset` to `upto` (exclusive): the letters below it are done, with these outcomes; `stayed`
+        were not sent back.
+        """
         self.next_offset = upto
         for first, last in stayed:
             if self.stayed and self.stayed[-1][1] + 1 == first:
@@ -124,9 +128,9 @@ class PartitionProgress:
             self.under_way = None
 
     def give_up(self, sent: Collection[int]) -> int:
-        """Abandon the round in progress; count the letters already in `sent` and return how many.
+        """Abandon the round in progress; count the letters that are in `sent` already, and return their number.
 
-        They lie behind `next_offset`, among others that stay.
+        They lie behind `next_offset`, among letters that stay.
         """
         beyond = sorted(offset for offset in sent if offset >= self.next_offset)
         count = len(beyond)
@@ -147,7 +151,7 @@ class Saved(NamedTuple):
 
 
 def progress_text(spec: RedriveSpec, state: State, why: str, progress: PartitionProgress, sign: Sign) -> str:
-    """Return the text to commit beside `next_offset`. `why`: the reason for failure, or ""."""
+    """Return the text to commit together with `next_offset`. `why` is the reason of a failure, "" without one."""
     fields: dict[str, object] = {
         "v": _FORMAT,
         "spec": json.loads(spec_text(spec)),
@@ -167,7 +171,7 @@ def progress_text(spec: RedriveSpec, state: State, why: str, progress: Partition
 
 
 def saved_of(partition: int, offset: int, text: str, sign: Sign) -> Saved:
-    """Parse the text of `progress_text`. Raise ValueError for anything else."""
+    """Return the progress in a text of `progress_text`. Raise ValueError for any other text."""
     try:
         fields = json.loads(text)
         by = str(fields.pop("by")).encode()
@@ -198,13 +202,13 @@ def saved_of(partition: int, offset: int, text: str, sign: Sign) -> Saved:
 
 
 def within(offset: int, ranges: Ranges) -> bool:
-    """Return whether one of the ranges has the offset."""
+    """Return True if one of the ranges has the offset."""
     at = bisect_right(ranges, (offset, offset)) if ranges else 0
     return (at > 0 and ranges[at - 1][1] >= offset) or (at < len(ranges) and ranges[at][0] == offset)
 
 
 def stayed_length(progress: PartitionProgress) -> int:
-    """Return how many characters of the committed text its letters that stayed take."""
+    """Return the number of characters of the committed text that describe letters that stayed."""
     return len(_json(_deltas(progress.stayed)))
 
 
@@ -235,7 +239,7 @@ def _json(value: object) -> str:
 
 
 def totals(progress: Iterable[PartitionProgress]) -> dict[What, int]:
-    """Return the counts of all partitions, those that are not 0."""
+    """Return the counts over all partitions, without those that are 0."""
     sums = dict.fromkeys(What, 0)
     for each in progress:
         for what, count in each.counts.items():

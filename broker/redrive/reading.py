@@ -1,4 +1,6 @@
-"""Reading a queue page by page, dead records from their topics, and a redrive's records already in a log."""
+"""Reading a queue page by page, dead records from their topics, and records that a redrive has already appended to a
+log.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,15 @@ from shareq.protocol.records.batch import CONTROL, TRANSACTIONAL, Record, decode
 
 PAGE_BYTES: Final = 65_536
 MOST_OPENED: Final = 4_194_304
-"""Bytes of a batch without its compression: larger ones are not opened."""
+"""The most bytes of a decompressed batch; larger ones are not opened."""
 
 _HEADER_ELEMENTS: Final = 10  # that take as long as a header, which may be read from the disk
 
 
 class Page(NamedTuple):
-    """Records of a queue, ascending; `counts` of the offsets below `upto` (exclusive) that are no readable records."""
+    """Records of a queue, ascending. `counts` has the outcomes of offsets below `upto` (exclusive) without a
+    readable record.
+    """
 
     records: list[Record]
     upto: int
@@ -32,7 +36,7 @@ class Page(NamedTuple):
 def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode | BeingRead:
     """Read letters from `first` up to `end` (exclusive): at most one batch more than `PAGE_BYTES`.
 
-    Gaps of a cleaned log count as nothing; damaged or removed letters are passed over. Error: KAFKA_STORAGE_ERROR.
+    Gaps that a cleaner left are not counted; damaged or removed letters are passed over. Error: KAFKA_STORAGE_ERROR.
     """
     if first < log.log_start_offset:
         upto = min(log.log_start_offset, end)
@@ -68,7 +72,9 @@ def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode | Being
 
 
 class DeadRecords:
-    """Looks up the records that letters are of. `reads` counts batches that were opened; the last one is kept."""
+    """The look-up of dead records for their letters. `reads` counts the batches that were opened; the last one is
+    kept.
+    """
 
     def __init__(self, world: RedriveWorld) -> None:
         self._world = world
@@ -79,7 +85,7 @@ class DeadRecords:
         self.reads = 0
 
     def find(self, letter: Letter) -> Record | BeingRead | None:
-        """Return the dead record; None if it is no longer in the log, or another one has its place."""
+        """Return the dead record; None if it is no longer in the log, or if another record has its offset."""
         log = self._world.log(letter.topic, letter.partition)
         if isinstance(log, ErrorCode) or not log.log_start_offset <= letter.offset < log.high_watermark:
             return None
@@ -113,8 +119,10 @@ class DeadRecords:
 async def sent_back(
     log: RedriveLog, producer_id: int, first: int, partition: int, breathe: Callable[[int], Breath]
 ) -> set[int]:
-    """Return the offsets of a queue's `partition` whose letters a redrive has sent to the log at `first` or behind.
-    Raises OSError, MalformedMessage.
+    """Return the offsets in the queue's `partition` of letters that a redrive has sent to the log at `first` or
+    behind.
+
+    Raise OSError, MalformedMessage.
     """
     found: set[int] = set()
     offset = max(first, log.log_start_offset)

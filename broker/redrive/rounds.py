@@ -1,4 +1,4 @@
-"""The choice of letters for the next round of a redrive, and the outcome of the others."""
+"""The choice of letters for the next round of a redrive, and the outcomes of the other letters."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _PLACE_OVERHEAD: Final = 32  # partition, offset and punctuation
 
 
 class Round:
-    """The letters sent back together: `batches` by the log they go to, of the letters below `upto` (exclusive).
+    """The letters sent back together: `batches` by target log, of the letters below `upto` (exclusive).
 
-    `counts`: the outcomes of all letters of the round if every batch is appended. `stayed`: the ranges of letters that
-    are not sent back although the filter accepts them; letters that it does not accept may be among them.
+    `counts`: the outcomes of all letters of the round if every batch is appended. `stayed`: the ranges of letters
+    that the filter accepts but that are not sent back; letters that it does not accept may be among them.
     """
 
     __slots__ = ("_apart", "_bytes", "_places", "_record", "batches", "counts", "records", "stayed", "upto")
@@ -48,7 +48,9 @@ class Round:
         self._places = 0
 
     def add(self, offset: int, outcome: tuple[Place, RecordData] | What) -> bool:
-        """Add the next letter with its outcome. Return False if the round is full; the letter is for the next one."""
+        """Add the next letter with its outcome. Return False if the round is full, so that the letter belongs to the
+        next one.
+        """
         if isinstance(outcome, What):
             self.count(outcome)
             if outcome in STAYS:
@@ -68,7 +70,7 @@ class Round:
         return True
 
     def leave(self, what: What) -> None:
-        """Leave the only record of the round, which is not sent back after all."""
+        """Leave the only record of the round in the queue after all."""
         self.count(What.REDRIVEN, -1)
         self.count(what)
         self.stayed = sorted([*self.stayed, (self._record, self._record)])
@@ -85,7 +87,7 @@ class Round:
 
 
 SentBefore = Callable[[int, Letter], bool]
-"""Return whether the letter, from this partition of the queue, was sent back by another redrive."""
+"""A function that returns True if another redrive has sent back the letter from this partition of the queue."""
 
 
 def _nothing(_partition: int, _letter: Letter) -> bool:
@@ -110,7 +112,7 @@ class RoundMaker:
         self._begun: Round | None = None
 
     def forget(self) -> None:
-        """Forget the letters that were read, because they were not sent back, so that they are read again."""
+        """Forget the letters that were read but not sent back, so that they are read again."""
         self._begun = None
         self._partition = -1
         self._page.clear()
@@ -118,10 +120,10 @@ class RoundMaker:
     def next_round(
         self, progress: PartitionProgress, sent: Collection[int], most_records: int, now_ms: int
     ) -> Round | ErrorCode | BeingRead | None:
-        """Return the next letters of a partition, at most so many to send back, few enough for one turn.
+        """Return the next letters of a partition: at most `most_records` to send back, and few enough for one turn.
 
-        Those in `sent`, by their offsets, have been sent back. `now_ms` by the wall. None: work remains for the next
-        turn; BeingRead: when that has arrived.
+        Letters with offsets in `sent` have been sent back already. `now_ms` is wall-clock time. Return None if work
+        remains for the next turn, and BeingRead if records have to be read first.
         """
         if self._partition != progress.partition or not self._page:
             error = self._read(progress)
@@ -166,7 +168,7 @@ class RoundMaker:
 
 
 class _Turn:
-    """Decides about letters; rights are asked for once in a turn."""
+    """The decisions about letters in one turn. Each right is looked up once."""
 
     def __init__(self, world: RedriveWorld, spec: RedriveSpec, sources: DeadRecords, sent_before: SentBefore) -> None:
         self._world = world
@@ -178,7 +180,7 @@ class _Turn:
         self.reads_before = sources.reads
 
     def judge(self, record: Record, queue_partition: int, now_ms: int) -> tuple[Place, RecordData] | What | BeingRead:
-        """Return the destination and content of a letter, or why it stays."""
+        """Return the destination and content of a letter, or the reason why it stays."""
         letter = letter_of(record)
         if letter is None:
             return What.NOT_A_LETTER
@@ -211,8 +213,8 @@ class _Turn:
         return allowed
 
     def _source(self, letter: Letter) -> Record | BeingRead | None:
-        """Return the dead record from its topic, for the parts that the letter lacks: content, or the headers in Apache
-        Kafka's form.
+        """Return the dead record from its topic, if the letter lacks a part of it: the content, or the headers,
+        which Apache Kafka's letters do not have.
         """
         if letter.kept and not letter.is_bare:
             return None

@@ -1,4 +1,4 @@
-"""Redrives: begun, described, cancelled, and continued after a start of the broker."""
+"""The redrives of a broker: start, description, cancellation, and continuation after a start of the broker."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from shareq.protocol.names import REDRIVES
 logger = logging.getLogger(__name__)
 
 MOST_RUNNING: Final = 16
-"""Redrives of all clients, while one alone of them has any; see `may_make` for what others may begin beyond that."""
+"""The most running redrives as long as only one client has any; beyond that, see `may_make` for other clients."""
 
 MOST_DESCRIBED: Final = 100
 MOST_OF_A_QUEUE: Final = 1_000
-"""Redrives that are over and have sent letters back that are still in the queue."""
+"""The most ended redrives of a queue in which letters that they have sent back still are."""
 
 LONGEST_TEXT: Final = 4_096
-"""Characters that have to be allowed with an offset (`offset.metadata.max.bytes`)."""
+"""The characters that `offset.metadata.max.bytes` must allow."""
 
 
 class RedriveReport(NamedTuple):
-    """A redrive as it is now. `trouble`: what it waits for, or why it failed."""
+    """The present state of a redrive. `trouble` is what it waits for, or why it failed."""
 
     spec: RedriveSpec
     state: State
@@ -47,9 +47,9 @@ class RedriveReport(NamedTuple):
 
 
 class RedriveNumbers(NamedTuple):
-    """Counters since the start of the broker.
+    """Counters since the broker's start.
 
-    Redrives at work, those of them waiting because of trouble, ended ones by state, and letters by outcome.
+    Running redrives, the ones of them that wait because of trouble, ended redrives by state, and letters by outcome.
     """
 
     running: int
@@ -66,7 +66,7 @@ class _Beginning(NamedTuple):
 
 
 class RedriveService(Service):
-    """All redrives of the broker. A finished redrive is known as long as its committed state exists."""
+    """All redrives of the broker. An ended redrive is known as long as its committed state exists."""
 
     def __init__(self, env: Environment, begin: Begin, world: RedriveWorld) -> None:
         self._env = env
@@ -81,11 +81,12 @@ class RedriveService(Service):
     # -- requests
 
     async def start(self, spec: RedriveSpec) -> ApiError:
-        """Begin a redrive; the answer comes when it would survive a crash.
+        """Begin a redrive; the answer comes when that is durable.
 
-        INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many at a time, and the owner,
-        its user or without authentication its machine, has its part of them), INVALID_CONFIG (the group would not see
-        the records), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and errors of the commit of progress.
+        Errors: INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many are running, and
+        their owner, a user or the address of unauthenticated clients, has its part of them), INVALID_CONFIG (the
+        group would not see the records), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and errors of the
+        commit of progress.
         """
         problem = problem_of(spec)
         if problem is not None:
@@ -115,14 +116,16 @@ class RedriveService(Service):
         return error
 
     async def of_queue(self, queue: str) -> list[tuple[str, RedriveReport | ApiError]]:
-        """Return the redrives of a queue that have sent letters back, or run."""
+        """Return the redrives of a queue that are running or have sent letters back."""
         await self._look_again()
         running = {name: _report_of(each) for name, each in self._running.items()}
         return [(name, row) for name, row in (self._over_before | running).items() if row.spec.queue == queue]
 
     async def _look_again(self) -> None:
-        """Read what redrives that are over have sent back: clients delete their groups, and so have it forgotten. What
-        is of letters that have all left the queue is not kept any longer.
+        """Read again which letters ended redrives have sent back, because clients may delete the groups with their
+        progress.
+
+        Redrives of which no letter is left in the queue are dropped.
         """
         before = dict(self._over_before)
         rows = await self._reports(group_id.removeprefix(REDRIVES) for group_id in self._world.group_ids(REDRIVES))
@@ -147,7 +150,9 @@ class RedriveService(Service):
         return isinstance(log, ErrorCode) or log.log_start_offset < progress.sent_upto
 
     def _sent_before(self, spec: RedriveSpec) -> SentBefore:
-        """Return a test for letters that another redrive of the queue has sent back, or is about to."""
+        """Return a function that returns True for letters that another redrive of the queue has sent back, or is
+        about to.
+        """
 
         def sent(partition: int, letter: Letter) -> bool:
             running = ((each.spec, each.progress) for each in self._running.values())
@@ -161,8 +166,8 @@ class RedriveService(Service):
         return sent
 
     async def describe(self, names: Iterable[str] | None) -> list[tuple[str, RedriveReport | ApiError]]:
-        """Return redrives by name (None: all known ones), at most `MOST_DESCRIBED`, running ones first.
-        RESOURCE_NOT_FOUND.
+        """Return redrives by name (None: all known ones), at most `MOST_DESCRIBED`, running ones first. An unknown
+        name gets RESOURCE_NOT_FOUND.
         """
         if names is None:
             known = {group_id.removeprefix(REDRIVES) for group_id in self._world.group_ids(REDRIVES)}
@@ -170,8 +175,8 @@ class RedriveService(Service):
         return await self._reports(dict.fromkeys(names))
 
     async def cancel(self, name: str) -> ApiError:
-        """End a redrive; the answer comes when that is durable. RESOURCE_NOT_FOUND, COORDINATOR_NOT_AVAILABLE (the
-        broker is stopping); a finished redrive stays unchanged, and one that is just starting is waited for.
+        """End a redrive; the answer comes when that is durable. A finished redrive stays unchanged; for one that is
+        just starting, this waits. Errors: RESOURCE_NOT_FOUND, COORDINATOR_NOT_AVAILABLE (the broker is stopping).
         """
         await self._begun(name)
         running = self._running.get(name)
@@ -181,12 +186,12 @@ class RedriveService(Service):
         return report if isinstance(report, ApiError) else NO_ERROR
 
     async def _begun(self, name: str) -> None:
-        """Return when no redrive of the name is just beginning."""
+        """Return once no redrive of this name is just starting."""
         while (beginning := self._beginning.get(name)) is not None:
             await beginning.answer
 
     def owner_of(self, name: str) -> str | None:
-        """Return the principal that started a running redrive; None if it does not run."""
+        """Return the principal that started a running redrive; None if the redrive does not run."""
         running = self._running.get(name)
         return None if running is None else running.spec.owner.principal
 
@@ -201,7 +206,7 @@ class RedriveService(Service):
     # -- start, stop, news of topics
 
     def recover(self) -> None:
-        """Resume at a start what ran when the broker stopped."""
+        """Continue the redrives that were running when the broker stopped."""
         for group_id in self._world.group_ids(REDRIVES):
             self._begin_work(self._resume(group_id))
 
@@ -213,12 +218,12 @@ class RedriveService(Service):
                 redrive.queue_deleted()
 
     def stop_waiting(self) -> None:
-        """Answer the clients that wait for the end of one."""
+        """Answer the clients that wait for the end of a redrive."""
         for redrive in self._running.values():
             redrive.stop_waiting()
 
     def close(self) -> None:
-        """Stop all of them where they are."""
+        """Stop all redrives, without ending them."""
         for redrive in self._running.values():
             redrive.close()
         self._running.clear()
@@ -259,7 +264,9 @@ class RedriveService(Service):
         return NO_ERROR
 
     def _first_progress(self, spec: RedriveSpec) -> list[PartitionProgress] | ApiError:
-        """Return where the redrive begins and ends in each partition of the queue, as the queue is now."""
+        """Return the offsets where the redrive begins and ends in each partition of the queue at present, or the
+        error.
+        """
         count = None if spec.queue.startswith("__") else self._world.partitions(spec.queue)
         if count is None or spec.partition >= count:
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -274,7 +281,7 @@ class RedriveService(Service):
         return progress
 
     async def _group_topic(self, spec: RedriveSpec) -> ApiError:
-        """Create the topic of a group, if it is missing; refuse if the group would not see the records."""
+        """Create the topic of a group if it is missing. Return an error if the group would not see the records."""
         group_id, name = spec.letters.group_id or "", target_topic(spec) or ""
         problem = name_error(name)
         if problem is not None:
@@ -338,7 +345,9 @@ class RedriveService(Service):
         return rows
 
     def _saved(self, group_id: str, found: Sequence[Committed] | ErrorCode) -> RedriveReport | ApiError:
-        """Return a group's commits as a redrive. It runs while any partition says so: they are ended together."""
+        """Return the redrive in a group's commits. It is running if any partition's commit says so, since all are
+        ended together.
+        """
         if isinstance(found, ErrorCode):
             return ApiError(found)
         if not found:

@@ -1,4 +1,6 @@
-"""The task of a redrive: which letters of which queue, their target, the rate, and the owner's rights. Pure."""
+"""The task of a redrive: the queue and the choice of its letters, the target, the rate, and the owner's rights.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +13,29 @@ from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.names import REDRIVES
 
 TOPIC_PREFIX: Final = "redrive."
-"""The prefix that makes of a group's id the name of the topic of letters that go back to their group alone."""
+"""The prefix that, before a group's id, makes the name of the topic for letters that are sent back to their group
+only.
+"""
 
 MOST_PER_SECOND: Final = 1_000_000
 MOST_TEXT: Final = 1_900
-"""Characters of a spec as text: it is committed with every offset, of whose 4,096 the rest is for what is under way."""
+"""The most characters of a spec as text. It is committed with every offset; the rest of the allowed 4,096 characters
+is for the progress.
+"""
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 
 
 class Target(IntEnum):
-    """The destination of letters: each to the topic it is from, or all to the one of their group."""
+    """The destination of letters: each is sent to the topic where it died, or all to the topic of their group."""
 
     TOPIC = 0
     GROUP = 1
 
 
 class LetterFilter(NamedTuple):
-    """A choice of letters. None and -1: any. Offsets inclusive; times in milliseconds, the second one exclusive.
+    """A choice of letters. None and -1 match any. Offsets are inclusive; times are in milliseconds, the second one
+    exclusive.
 
     `reason` is a letter's message, or its disposition.
     """
@@ -44,22 +51,22 @@ class LetterFilter(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """The client by whose rights a redrive reads and writes."""
+    """The client with whose rights a redrive reads and writes."""
 
     principal: str
     host: str
 
     @property
     def name(self) -> str:
-        """The owner's name for limits: the user, or the machine of a client that did not authenticate."""
+        """The owner's name for limits: the user, or the address of an unauthenticated client."""
         return self.host if self.principal == ANONYMOUS else self.principal
 
 
 class RedriveSpec(NamedTuple):
-    """One redrive. `partition`, `first_offset` and `last_offset` (inclusive) are the queue's; -1: all there is.
+    """One redrive. `partition`, `first_offset` and `last_offset` (inclusive) are those of the queue; -1 means all.
 
-    `producer_id` is its own: batches in target logs that have it are the redrive's. `parts`: in how many of the queue's
-    partitions it has progress.
+    `producer_id` belongs to this redrive alone: batches with it in target logs are the redrive's. `parts` is the
+    number of the queue's partitions in which it has progress.
     """
 
     name: str
@@ -78,12 +85,12 @@ class RedriveSpec(NamedTuple):
 
     @property
     def group_id(self) -> str:
-        """The group that has committed its progress."""
+        """The id of the group in whose offsets its progress is committed."""
         return REDRIVES + self.name
 
 
 def problem_of(spec: RedriveSpec) -> str | None:
-    """Return a fault of a spec, as a sentence; None if it has none."""
+    """Return the fault of a spec, as a sentence; None if it has none."""
     if _NAME.fullmatch(spec.name) is None:
         return "Name must be 1 to 100 characters of a-z, A-Z, 0-9, '.', '_' and '-'."
     if not 1 <= spec.per_second <= MOST_PER_SECOND:
@@ -102,7 +109,7 @@ def problem_of(spec: RedriveSpec) -> str | None:
 
 
 def target_topic(spec: RedriveSpec) -> str | None:
-    """Return the one topic that the redrive writes to, if that is known beforehand."""
+    """Return the one topic to which the redrive writes; None if it may write to several."""
     if spec.target is Target.GROUP:
         return f"{TOPIC_PREFIX}{spec.letters.group_id}"
     return spec.letters.topic
@@ -114,7 +121,7 @@ def spec_text(spec: RedriveSpec) -> str:
 
 
 def spec_of(text: str) -> RedriveSpec:
-    """Return the spec that `spec_text` wrote. Raises ValueError for anything else."""
+    """Return the spec in a text of `spec_text`. Raise ValueError for any other text."""
     try:
         name, queue, target, per_second, owner, letters, *rest = json.loads(text)
         return RedriveSpec(name, queue, Target(target), per_second, Owner(*owner), LetterFilter(*letters), *rest)

@@ -1,4 +1,4 @@
-"""The rest of this broker as redrives see it, answered by its parts."""
+"""The rest of the broker as redrives use it."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _CLIENT_ID: Final = "a redrive"  # in the audit log
 
 
 class BrokerRedriveWorld:
-    """`RedriveWorld` of this broker. `authorizer` and `audit` are asked on every use; without an authorizer every
-    client has every right.
+    """The `RedriveWorld` of this broker. `authorizer` and `audit` are called at every use; without an authorizer
+    every client has every right.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class BrokerRedriveWorld:
         return self._metadata.own_secret()
 
     async def _secret_made(self) -> None:
-        """Return when `sign` costs no commit: wait until the secret may be made if it is missing."""
+        """Return once `sign` needs no commit: wait until the secret may be created if it is missing."""
         if not self._metadata.has_own_secret:
             await self._metadata.gate.passed()
             _ = self._secret
@@ -160,7 +160,7 @@ class BrokerRedriveWorld:
         return next((error for error in errors if error), ErrorCode.NONE)
 
     def _has_any(self, queue: str, progress: Sequence[PartitionProgress]) -> bool:
-        """Return whether the queue still has letters that may have been sent back."""
+        """Return True if the queue still has letters that may have been sent back."""
         for each in progress:
             if each.counts.get(What.REDRIVEN):
                 log = self.log(queue, each.partition)

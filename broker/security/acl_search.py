@@ -1,7 +1,7 @@
-"""A search for many filters in many ACLs, in one pass over them for each kind of filter, which may take turns. Pure.
+"""A search for many filters in many ACLs, in one pass over the ACLs for each kind of filter, with pauses. Pure.
 
-Filters on the same fields share one table of the ACLs, by the values of these fields. A filter with the pattern MATCH
-is replaced by several: for the literal name, for `*`, and for each prefix of the name.
+Filters on the same fields share one table of the ACLs, by the values of these fields. A filter with the pattern
+MATCH is replaced by several: for the literal name, for `*`, and for each prefix of the name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Table = dict[object, list[int]]
 
 
 class AclSearch:
-    """Looks filters up among these ACLs, in which each occurs once."""
+    """A search among these ACLs, each of which occurs once."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls = list(acls)
@@ -32,7 +32,7 @@ class AclSearch:
         return len(self._acls)
 
     async def prepare(self, wanted: AclFilter, breathe: Callable[[int], Breath]) -> None:
-        """Go through the ACLs as far as the filter needs it for the first time: the first of a kind does."""
+        """Make the table that this filter needs, unless an earlier filter on the same fields has made it."""
         if self._prefix_lengths is None and wanted.pattern == PatternType.MATCH and wanted.name is not None:
             lengths: set[int] = set()
             for some in self._pieces():
@@ -56,20 +56,20 @@ class AclSearch:
         return [self._acls[first : first + PIECE] for first in range(0, len(self._acls), PIECE)]
 
     def count(self, wanted: AclFilter) -> int:
-        """Return the number of ACLs that a valid, prepared filter selects."""
+        """Return the number of ACLs that a valid, prepared filter matches."""
         return sum(len(self._positions(each)) for each in self._plain(wanted))
 
     def looked_up(self, wanted: AclFilter) -> int:
-        """Return the number of look-ups that a prepared filter comes to."""
+        """Return the number of look-ups that a prepared filter needs."""
         return len(self._plain(wanted))
 
     def matching(self, wanted: AclFilter) -> list[Acl]:
-        """Return the ACLs that a valid filter means that was prepared, in the order they were given."""
+        """Return the ACLs that a valid, prepared filter matches, in their given order."""
         found = [position for each in self._plain(wanted) for position in self._positions(each)]
         return [self._acls[position] for position in sorted(found)]
 
     def _plain(self, wanted: AclFilter) -> list[AclFilter]:
-        """Return filters without MATCH that together mean the same; no ACL is meant by two of them."""
+        """Return filters without MATCH that together match the same ACLs; no ACL is matched by two of them."""
         name = wanted.name
         if wanted.pattern != PatternType.MATCH:
             return [wanted]
@@ -87,5 +87,5 @@ class AclSearch:
 
 
 def _fields(wanted: AclFilter) -> _Fields:
-    """Return the fields for which a filter asks for a value."""
+    """Return the fields for which the filter requires a value."""
     return tuple([field for field, value in enumerate(wanted) if value != _ANYTHING[field]])

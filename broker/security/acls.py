@@ -93,15 +93,17 @@ _OF: Final = {
 
 
 def operations_of(kind: ResourceKind) -> tuple[Operation, ...]:
-    """Return the operations on a topic, a group, the cluster or a transactional id. KeyError for any other kind."""
+    """Return the operations that exist for a topic, a group, the cluster or a transactional id. Raise KeyError for
+    any other kind.
+    """
     return _OF[kind]
 
 
 class Acl(NamedTuple):
     """One access control list entry. The numbers are members of the enumerations above, and concrete ones.
 
-    `principal` is TYPE:NAME, `host` an address; both may be for every client (`User:*`, `*`). A literal name `*` is
-    every resource of the kind.
+    `principal` is TYPE:NAME, `host` an address; `User:*` and `*` stand for every client. A literal name `*` stands
+    for every resource of the kind.
     """
 
     kind: int
@@ -149,7 +151,7 @@ class AclFilter(NamedTuple):
 
 
 MOST_CHANGED: Final = 10_000
-"""ACLs that one request adds or removes: `MAX_RECORDS_PER_USER_OP` of Apache Kafka."""
+"""The most ACLs that one request adds or removes: `MAX_RECORDS_PER_USER_OP` of Apache Kafka."""
 TOO_MANY: Final = ApiError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
 
 _KINDS: Final = frozenset(ResourceKind)

@@ -1,12 +1,13 @@
-"""The decision whether a principal may do something, as Apache Kafka's StandardAuthorizer makes it. Pure.
+"""The decision on a principal's rights, as Apache Kafka's StandardAuthorizer makes it. Pure.
 
 * A super user may do everything.
 * An ACL applies to a request when its principal and host are the client's or mean every client, its operation is the
   requested one or ALL, and its resource is the requested one: by name, by prefix, or every one (`*`).
 * One refusing ACL that concerns the request is enough to refuse; else one granting is enough to grant.
-* Granted READ, WRITE, DELETE or ALTER also grants DESCRIBE; granted ALTER_CONFIGS also grants DESCRIBE_CONFIGS. What is
-  refused implies nothing.
-* With no ACL on the resource at all, for any principal, `allow.everyone.if.no.acl.found` decides; with any, refusal.
+* Granted READ, WRITE, DELETE or ALTER also grants DESCRIBE; granted ALTER_CONFIGS also grants DESCRIBE_CONFIGS. A
+  refusal of one operation refuses no other.
+* If the resource has no ACL for any principal, `allow.everyone.if.no.acl.found` decides; if it has any, the request
+  is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _Question = tuple[str, str, int, int, str]
 
 
 class Authorizer:
-    """All ACLs, and the answers they give. `generation` grows with each change, so that callers may keep answers.
+    """All ACLs, and decisions by them. `generation` grows with each change, so that callers can keep decisions.
 
     `super_users` are TYPE:NAME; `allow_if_none` is `allow.everyone.if.no.acl.found`.
     """
@@ -62,7 +63,9 @@ class Authorizer:
         self.change((acl, True) for acl in acls)
 
     def change(self, changes: Iterable[tuple[Acl, bool]]) -> None:
-        """Add each ACL (True) or remove it (False), in this order; nothing happens where that is already so."""
+        """Add each ACL (True) or remove it (False), in this order. A change that has been made already has no
+        effect.
+        """
         for acl, goes_by in changes:
             if (acl in self._acls) == goes_by:
                 continue
@@ -96,15 +99,17 @@ class Authorizer:
                 del lengths[len(acl.name)]
 
     def acls(self) -> list[Acl]:
-        """Return the ACLs of this moment, in the order they were created."""
+        """Return the present ACLs, in the order in which they were created."""
         return list(self._acls)
 
     def search(self) -> AclSearch:
-        """Look many filters up among the ACLs of this moment."""
+        """Return a search among the present ACLs, for many filters."""
         return AclSearch(self._acls)
 
     def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
-        """Return True if `principal` (TYPE:NAME), connected from `host`, may do `operation` to the resource."""
+        """Return True if `principal` (TYPE:NAME), connected from `host`, has the right to `operation` on the
+        resource.
+        """
         question = (principal, host, operation, kind, name)
         answer = self._answers.get(question)
         if answer is None:
@@ -115,11 +120,12 @@ class Authorizer:
         return answer
 
     def allows_any(self, principal: str, host: str, operation: int, kind: int) -> bool:
-        """Return True if `principal` may do `operation` to some resource of the kind, existing or not.
+        """Return True if `principal` has the right to `operation` on some resource of the kind, which need not
+        exist.
 
-        A granted pattern counts unless it is refused as a whole: by the same name, by a refused prefix of it, or by a
-        refusal for every resource. No operation implies another here, as in Apache Kafka 4.3.1, which tests with a name
-        that hardly any topic has: a client with a right on that name has a right on something.
+        A granted pattern counts unless all of it is refused: by the same name, by a refused prefix of it, or by a
+        refusal for every resource. No operation implies another here, as in Apache Kafka 4.3.1. Like that, this also
+        tests a name that hardly any topic has: a client with a right on that name has a right on some resource.
         """
         if self.allows(principal, host, operation, kind, "hardcode"):
             return True
@@ -164,7 +170,7 @@ def _concerns(acl: Acl, principal: str, host: str) -> bool:
 
 
 def _same_address(one: str, other: str) -> bool:
-    """Return True if both texts are one IPv6 address, which can be written in many ways."""
+    """Return True if both texts are the same IPv6 address, which can be written in many ways."""
     if ":" not in one or ":" not in other:
         return False
     try:
@@ -178,7 +184,7 @@ def _is_wildcard(acl: Acl) -> bool:
 
 
 def _covers(deny: Acl, allow: Acl) -> bool:
-    """Return True if the refusal leaves nothing of the grant."""
+    """Return True if the refusal covers all resources of the grant."""
     if deny.pattern == PatternType.PREFIXED:
         return allow.name.startswith(deny.name) and not _is_wildcard(allow)
     return deny.name == allow.name and deny.pattern == allow.pattern

@@ -1,8 +1,8 @@
-"""Credentials for SCRAM users who do not exist, so that the first answer does not show which users do. Pure.
+"""Credentials for SCRAM users that do not exist, so that the first answer does not reveal which users exist. Pure.
 
-A salt has a form: its length, and the way it is made. The form depends on the tool that added the user, and the first
-answer shows it, as it shows the iterations. A user who does not exist gets salt and iterations in the form of some
-existing user of the mechanism, the same ones as long as users of that form exist, and keys that match no known
+A salt has a form: its length, and the way it is made. The form depends on the tool that added the user, and is
+visible in the first answer, as are the iterations. A user who does not exist gets salt and iterations in the form of
+some existing user of the mechanism, the same ones as long as users of that form exist, and keys that match no known
 password.
 """
 
@@ -25,7 +25,9 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Form(NamedTuple):
-    """`salt_bytes`: how many random bytes a salt has; None for text, as Apache Kafka's tools make it."""
+    """The form of a salt. `salt_bytes` is its number of random bytes; None for a text, as Apache Kafka's tools make
+    it.
+    """
 
     salt_bytes: int | None
     iterations: int
@@ -42,7 +44,9 @@ def form_of(credential: ScramCredential) -> Form:
 
 
 class InventedCredentials:
-    """`secret` is the broker's own, the same after each start: a client that knew it could see which users exist."""
+    """The invented credentials. `secret` is the broker's own, the same after each start: a client that knew it could
+    find out which users exist.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -50,7 +54,8 @@ class InventedCredentials:
         self._forms: dict[str, Counter[Form]] = {}  # how many users of each mechanism have it; none that no user has
 
     def follow(self, changes: Iterable[tuple[CredentialKey, ScramCredential | None]]) -> None:
-        """Note that users have these credentials from now on, or none: invented ones then resemble all existing ones.
+        """Note that these users' credentials were changed or removed, so that invented ones resemble the existing
+        ones.
 
         The cost depends on the number of changes, not on the number of users.
         """
@@ -67,7 +72,7 @@ class InventedCredentials:
                 forms[form] += 1
 
     def of(self, mechanism: str, user: str) -> ScramCredential:
-        """Return the credential invented for a user who does not exist. KeyError for an unknown mechanism."""
+        """Return the credential invented for a user that does not exist. Raise KeyError for an unknown mechanism."""
         name = HASHES[mechanism]
         seed = f"{mechanism} {user}"
         forms = self._forms.get(mechanism) or [_NEW]

@@ -18,15 +18,16 @@ SERVED_PROTOCOLS: Final = (PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL)
 
 OAUTHBEARER: Final = "OAUTHBEARER"
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
-"""The mechanisms of SASL that are served."""
+"""The SASL mechanisms that the broker supports."""
 
 
 class ListenerSecurity:
-    """`mechanisms` are SASL's, none where clients need not authenticate; `plain_users` are passwords by user name.
+    """The protection of one listener. `mechanisms` are the SASL mechanisms, none if clients need not authenticate;
+    `plain_users` are passwords by user name.
 
-    `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest request
-    before authentication; `failed_delay_ms` is how long a failed attempt takes. `tls` is None where connections are not
-    encrypted, `oauth` where OAUTHBEARER is not enabled.
+    `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest
+    request before authentication; `failed_delay_ms` is the delay of the answer to a failed attempt. `tls` is None if
+    connections are not encrypted, `oauth` is None if OAUTHBEARER is not enabled.
     """
 
     __slots__ = (

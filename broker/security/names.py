@@ -1,4 +1,4 @@
-"""Names with a meaning for access control: principals are TYPE:NAME texts, `*` means everything."""
+"""Names with a meaning for access control: principals are texts of the form TYPE:NAME, and `*` stands for all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ANONYMOUS: Final = "User:ANONYMOUS"
 EVERYBODY: Final = "User:*"
 WILDCARD: Final = "*"
 CLUSTER_NAME: Final = "kafka-cluster"
-"""The one name that the resource kind CLUSTER has."""
+"""The single name of the resource of kind CLUSTER."""
 
 
 def user(name: str) -> str:
@@ -19,7 +19,7 @@ def user(name: str) -> str:
 
 
 def parse_principal(text: str) -> tuple[str, str]:
-    """Type and name of TYPE:NAME. ValueError when it is not of that form."""
+    """Return type and name of a principal TYPE:NAME. Raise ValueError if it does not have that form."""
     kind, separator, name = text.partition(":")
     if not separator or not kind or not name:
         raise ValueError(f"{text} is no principal: it must be TYPE:NAME, for example User:alice")

@@ -1,6 +1,6 @@
-"""The operation table: which rights each RPC asks for.
+"""The table of operations: the rights that RPCs need.
 
-A right is an operation on a kind of resource; the resource's name comes from the request. Handlers ask through
+A right is an operation on a kind of resource; the resource's name comes from the request. Handlers check it with
 `RequestContext.may` and answer a refusal with the right's `error`, for the whole request or for the item concerned.
 Checked rights and errors follow KIP-932's table for share groups, and Apache Kafka 4.3.1 where it goes further. A
 handler must only check rights that its row names; a test verifies this.
@@ -23,7 +23,7 @@ _ERRORS: Final = {
 
 
 class Right:
-    """An operation on a kind of resource. `error` is what a client without it is answered."""
+    """An operation on a kind of resource. `error` is the answer to a client that lacks the right."""
 
     __slots__ = ("error", "kind", "operation")
 
@@ -64,7 +64,7 @@ WRITE_TRANSACTION: Final = Right(Operation.WRITE, ResourceKind.TRANSACTIONAL_ID)
 DESCRIBE_TRANSACTION: Final = Right(Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID)
 
 HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not authorized to describe."
-"""The message beside the error of DESCRIBE_TOPIC, instead of a group."""
+"""The message that describe requests return with the error of DESCRIBE_TOPIC, in place of a group."""
 
 RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     # Nothing: asked before the client is known.

@@ -1,4 +1,4 @@
-"""SASL mechanisms on the server's side: a token in, a token out, until the user is known. Sans-IO.
+"""The server's side of SASL mechanisms: a token in, a token out, until the user is known. Sans-IO.
 
 PLAIN       RFC 4616: [authzid] NUL username NUL password
 SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
@@ -19,9 +19,11 @@ _LEAST_SALT_BYTES: Final = 12  # scramp wants as many, and only passes them on: 
 
 
 class AuthenticationFailed(Exception):
-    """The text is for the client: it does not reveal which users exist, nor any part of the input.
+    """Error: an authentication failed. The text is for the client: it reveals neither which users exist nor any part
+    of the input.
 
-    `reason` is for the log, the text itself unless given. `noted`: it was logged and counted when it was found out.
+    `reason` is for the log; by default it is the same text. `noted`: the failure has already been logged and
+    counted.
     """
 
     def __init__(self, text: str, reason: str = "", *, noted: bool = False) -> None:
@@ -31,7 +33,7 @@ class AuthenticationFailed(Exception):
 
 
 def invalid_credentials(mechanism: str, *, again: bool) -> str:
-    """Return the error text for a client whose tokens are not understood or wrong; `again`: in a re-authentication."""
+    """Return the error text for a client with invalid or wrong tokens. `again`: in a re-authentication."""
     return (
         f"Authentication failed during {'re-' if again else ''}authentication due to invalid credentials with SASL "
         f"mechanism {mechanism}"
@@ -39,30 +41,32 @@ def invalid_credentials(mechanism: str, *, again: bool) -> str:
 
 
 class Exchange(Protocol):
-    """One authentication under way. `user` is None until it is complete; `claimed` is the name that the client gave,
-    "" before it did.
+    """One authentication in progress. `user` is None until it is complete; `claimed` is the name that the client has
+    sent, "" before.
     """
 
     user: str | None
 
     @property
     def claimed(self) -> str:
-        """See above."""
+        """The name that the client has sent, "" before."""
 
     @property
     def lifetime_ms(self) -> int | None:
-        """The milliseconds for which the proof is valid from now on; None if it has no end of its own."""
+        """The milliseconds for which the authentication is valid from now on; None if it does not expire."""
 
     @property
     def refusal(self) -> str | None:
-        """The reason of a failure, for the log, while the client must still get a last answer; otherwise None."""
+        """The reason of a failure, for the log, while a last message of the client is still expected; otherwise
+        None.
+        """
 
     def respond(self, token: bytes) -> bytes:
-        """Return the answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""
+        """Return the answer to the client's token. Raise AuthenticationFailed; the exchange has ended then."""
 
 
 class PlainExchange:
-    """PLAIN with the given users and passwords."""
+    """An exchange of PLAIN with the given users and passwords."""
 
     __slots__ = ("_users", "claimed", "user")
     lifetime_ms: Final = None
@@ -102,7 +106,7 @@ class PlainExchange:
 class ScramExchange:
     """A SCRAM mechanism. `find` returns a user's credentials, and invents them for an unknown user.
 
-    `nonce` are printable characters without commas that were never used before; `again`: it is a re-authentication.
+    `nonce` has printable characters without commas, and was never used before; `again`: it is a re-authentication.
     """
 
     __slots__ = ("_failure", "_name", "_salt", "_server", "user")
@@ -149,7 +153,7 @@ class ScramExchange:
 
 
 class RefusedExchange:
-    """An exchange that cannot succeed: the answer to the client's first token says so."""
+    """An exchange that always fails: the answer to the client's first token is the refusal."""
 
     __slots__ = ("_reason", "claimed", "user")
     lifetime_ms: Final = None

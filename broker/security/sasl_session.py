@@ -1,4 +1,4 @@
-"""SASL of one connection: which requests are allowed at which time, and the handling of tokens. Sans-IO, time is an
+"""SASL of one connection: the requests allowed in each state, and the handling of tokens. Sans-IO, time is an
 argument.
 
     START ----------- ApiVersions --> VERSIONS_KNOWN
@@ -6,8 +6,8 @@ argument.
     TOKENS ---------- last token ---> DONE
     DONE ------------ SaslHandshake --> TOKENS    (re-authentication, KIP-368: same mechanism, same user)
 
-Everything else, and every failure, closes the connection. A session past its lifetime accepts only a SaslHandshake. One
-re-authentication begins a second after the one before at the earliest, as at Apache Kafka.
+Any other request, and every failure, closes the connection. An expired session accepts only a SaslHandshake. A
+re-authentication begins at the earliest one second after the previous one, as in Apache Kafka.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shareq.protocol.api_keys import ApiKey
 
 
 class SaslState(Enum):
-    """See the module's docstring."""
+    """The state of a connection's authentication. See the module's docstring."""
 
     START = 0
     VERSIONS_KNOWN = 1
@@ -41,9 +41,9 @@ _MAY_COME: Final = {
 
 
 class Answer(NamedTuple):
-    """The token to send, and for how long the session lives once it is complete (0: without end).
+    """The token to send, and the lifetime of the session in ms once it is complete (0: it does not expire).
 
-    `refusal` is why it has failed, for the log, where the client's last word is still to come.
+    `refusal` is the reason of a failure, for the log, while a last message of the client is still expected.
     """
 
     token: bytes
@@ -52,7 +52,9 @@ class Answer(NamedTuple):
 
 
 class SaslSession:
-    """`exchange_for` begins an exchange for an enabled mechanism; `max_reauth_ms` is its longest session, 0 for any."""
+    """The SASL state machine of one connection. `exchange_for` begins an exchange for an enabled mechanism;
+    `max_reauth_ms` is its longest session, 0 for no limit.
+    """
 
     __slots__ = (
         "_exchange",
@@ -78,7 +80,7 @@ class SaslSession:
         self.principal: str | None = None
 
     def refusal(self, api_key: int, now_ms: int) -> str | None:
-        """Return why a request of this kind may not come now, for the log; None if it may."""
+        """Return why a request of this kind is not allowed now, for the log; None if it is."""
         if self.state is SaslState.DONE:
             if api_key == ApiKey.SASL_HANDSHAKE and self._may_reauthenticate(now_ms):
                 return None
@@ -91,12 +93,14 @@ class SaslSession:
 
     @property
     def attempt(self) -> tuple[str, str]:
-        """The mechanism of the current authentication, and the user name from the client; "" for either if unknown."""
+        """The mechanism of the present authentication, and the user name that the client sent; "" for one that is
+        unknown.
+        """
         claimed = "" if self._exchange is None else self._exchange.claimed
         return self._mechanism or "", claimed[:MOST_NAME_CHARACTERS]
 
     def versions_told(self) -> None:
-        """ApiVersions was answered; that happens once."""
+        """Note that ApiVersions was answered, which happens once."""
         self.state = SaslState.VERSIONS_KNOWN
 
     def _may_reauthenticate(self, now_ms: int) -> bool:
@@ -104,7 +108,7 @@ class SaslSession:
         return self._expires_ms is not None and (earliest_ms is None or now_ms >= earliest_ms)
 
     def handshake(self, mechanism: str, now_ms: int, *, raw: bool) -> bool:
-        """Begin with an enabled mechanism. False where this is not the time for it."""
+        """Begin an exchange with an enabled mechanism. Return False if that is not allowed now."""
         if self.state is SaslState.TOKENS:
             return False
         if self.state is SaslState.DONE:
@@ -124,7 +128,7 @@ class SaslSession:
         return True
 
     def token(self, token: bytes, now_ms: int) -> Answer:
-        """Answer a token. Raises AuthenticationFailed: the connection is to be closed then, after the answer."""
+        """Return the answer to a token. Raise AuthenticationFailed: the connection is then closed after the answer."""
         exchange, mechanism = self._exchange, self._mechanism
         if exchange is None or mechanism is None:
             raise AuthenticationFailed("No SASL mechanism was agreed on")
@@ -145,5 +149,7 @@ class SaslSession:
 
     @property
     def for_ever(self) -> bool:
-        """True if nothing is left to watch: authenticated, for as long as the connection lasts."""
+        """True if nothing has to be watched any more: the client is authenticated for as long as the connection
+        lasts.
+        """
         return self.state is SaslState.DONE and self._expires_ms is None

@@ -18,7 +18,7 @@ HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 
 def credential_from_salted(mechanism: str, salt: bytes, salted_password: bytes, iterations: int) -> ScramCredential:
-    """Derive the stored credential from a salted password. KeyError for an unknown mechanism."""
+    """Return the stored credential derived from a salted password. Raise KeyError for an unknown mechanism."""
     name = HASHES[mechanism]
     client_key = hmac.digest(salted_password, b"Client Key", name)
     server_key = hmac.digest(salted_password, b"Server Key", name)
@@ -26,9 +26,9 @@ def credential_from_salted(mechanism: str, salt: bytes, salted_password: bytes, 
 
 
 def credential_from_password(mechanism: str, password: str, salt: bytes, iterations: int) -> ScramCredential:
-    """Derive the stored credential from a password, taken as UTF-8 bytes like Apache Kafka.
+    """Return the stored credential derived from a password, encoded in UTF-8 as in Apache Kafka.
 
-    KeyError for an unknown mechanism.
+    Raise KeyError for an unknown mechanism.
     """
     salted = hashlib.pbkdf2_hmac(HASHES[mechanism], password.encode(), salt, iterations)
     return credential_from_salted(mechanism, salt, salted, iterations)

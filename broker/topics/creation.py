@@ -18,26 +18,32 @@ from shareq.broker.topics.internal import new_internal_topic
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 DEFAULT: Final = -1
-"""A partition count or replication factor that the broker's configuration decides."""
+"""The partition count or replication factor that stands for the broker's default."""
 
 MAX_PARTITIONS_PER_REQUEST: Final = 10_000
 
 MOST_AUTO_CREATED: Final = 50
-"""Topics that one Metadata request creates. Clients ask again for the others, as they do where creation takes time."""
+"""The most topics that one Metadata request creates. Clients ask again for the others, as for topics whose creation
+takes time.
+"""
 
 AUTO_CREATED_TOGETHER: Final = 5
-"""Topics of one such request that one commit creates: a millisecond of work, beside what the disk takes."""
+"""The most topics of such a request created in one commit: a millisecond of work, plus the time of the disk."""
 
 AUTO_CREATED_PER_SECOND: Final = 5
-"""Topics that one user (without authentication: one address) may have created by asking for them: each commit waits for
-the disk in the loop, and these are one a second."""
+"""The topics per second that one user (without authentication: one address) may create by asking for their metadata.
+
+Each commit waits for the disk on the loop; with this limit there is one commit in a second.
+"""
 
 AUTO_CREATED_BURST_S: Final = 20
-"""Seconds of them at once: a hundred topics."""
+"""The seconds of that rate that may be used at once: a hundred topics."""
 
 
 class TopicSpec(NamedTuple):
-    """A topic as a client asks for it. `assignments` are (partition, broker ids) pairs; none means automatic."""
+    """A topic as a client requests it. `assignments` are (partition, broker ids) pairs; if there are none, the
+    broker assigns.
+    """
 
     name: str
     partitions: int = DEFAULT
@@ -47,7 +53,7 @@ class TopicSpec(NamedTuple):
 
 
 def plan_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> NewTopic | ApiError:
-    """Return the topic to create, or why it cannot be. Creates nothing."""
+    """Return the topic to create, or the error. Nothing is created."""
     error = check_name(metadata, spec.name)
     if error:
         return error
@@ -67,7 +73,7 @@ def plan_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec)
 
 
 def check_name(metadata: MetadataStore, name: str) -> ApiError:
-    """Return why a topic of this name cannot be created now, or NO_ERROR."""
+    """Return the error if a topic of this name cannot be created now, or NO_ERROR."""
     problem = name_error(name)
     if problem is not None:
         return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
@@ -78,20 +84,20 @@ def check_name(metadata: MetadataStore, name: str) -> ApiError:
 
 
 def take_name(taken: dict[str, str], name: str) -> ApiError:
-    """Add a name to those that one request takes, by `collision_key`; why it cannot be added, or NO_ERROR."""
+    """Add a name to the names of one request, by `collision_key`. Return the error if it collides, or NO_ERROR."""
     other = taken.setdefault(collision_key(name), name)
     return NO_ERROR if other == name else _collision(name, other)
 
 
 def partitions_asked(partitions: int, assigned: int, default: int) -> int:
-    """Return the partitions that a client asks for: the number `assigned`, or `partitions`, or the `default`."""
+    """Return the number of partitions that a client requests: `assigned`, or `partitions`, or the `default`."""
     if assigned:
         return assigned
     return default if partitions == DEFAULT else max(partitions, 0)
 
 
 def check_partition_total(total: int) -> ApiError:
-    """POLICY_VIOLATION when one request asks for more partitions than a broker should make at a time."""
+    """Return POLICY_VIOLATION if one request asks for more partitions than a broker should create at a time."""
     if total > MAX_PARTITIONS_PER_REQUEST:
         message = f"{total} partitions in one request, and at most {MAX_PARTITIONS_PER_REQUEST} are allowed"
         return ApiError(ErrorCode.POLICY_VIOLATION, message)
@@ -99,8 +105,8 @@ def check_partition_total(total: int) -> ApiError:
 
 
 def create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> Pending[ApiError]:
-    """Create a topic that the broker itself needs, unless it exists by then, in a commit of its own; or return why it
-    cannot be created.
+    """Create a topic that the broker itself needs, in a commit of its own, unless it exists by then. Return the
+    error, or NO_ERROR.
     """
     return metadata.gate.pass_then(lambda: completed(_create_topic(metadata, configs, spec)))
 
@@ -119,8 +125,11 @@ def _create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSp
 
 
 async def auto_create(metadata: MetadataStore, configs: ConfigService, names: Sequence[str]) -> Mapping[str, ApiError]:
-    """Create topics with the broker's defaults because a client asked for their metadata, a few in each commit and each
-    commit in a turn of its own; return by name why some could not be created. `names` has each once.
+    """Create topics with the broker's defaults, because a client asked for their metadata. `names` has no
+    repetitions.
+
+    Each commit has a few topics and a turn of its own. Return the errors of topics that could not be created, by
+    name.
     """
     refused: dict[str, ApiError] = {}
     for some in pieces(names, AUTO_CREATED_TOGETHER):
@@ -130,7 +139,7 @@ async def auto_create(metadata: MetadataStore, configs: ConfigService, names: Se
 
 
 def _auto_create(metadata: MetadataStore, configs: ConfigService, names: Sequence[str]) -> dict[str, ApiError]:
-    """Create topics in one commit."""
+    """Create topics in one commit. Return the errors by name."""
     plans: dict[str, NewTopic | ApiError] = {}
     taken: dict[str, str] = {}
     for name in names:
@@ -148,7 +157,9 @@ def _auto_create(metadata: MetadataStore, configs: ConfigService, names: Sequenc
 def check_assignment(
     node_id: int, broker_ids: Sequence[int], partition: int, replication_factor: int | None
 ) -> ApiError:
-    """INVALID_REPLICA_ASSIGNMENT unless the partition is on this broker, once. `replication_factor` None: any."""
+    """Return INVALID_REPLICA_ASSIGNMENT unless the partition is assigned to this broker, once. `replication_factor`
+    None allows any.
+    """
     if len(broker_ids) == 1 and broker_ids[0] == node_id and replication_factor in (None, 1):
         return NO_ERROR  # as nearly always: there may be thousands
     problem: str | None = None
@@ -171,7 +182,7 @@ def _collision(name: str, other: str) -> ApiError:
 
 
 def _base(configs: ConfigService, name: str) -> NewTopic | ApiError:
-    """Return the topic without anything the client says about it."""
+    """Return the topic with its name and the defaults, before the client's values are applied."""
     if name in INTERNAL_TOPICS:
         return new_internal_topic(configs.broker, name)
     return NewTopic(name, configs.broker.num_partitions)

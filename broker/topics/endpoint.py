@@ -1,4 +1,4 @@
-"""The address that clients are to connect to."""
+"""The address to which clients connect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ class Endpoint(NamedTuple):
 
 
 def advertised_endpoints(config: BrokerConfig, bound_ports: dict[str, int]) -> dict[str, Endpoint]:
-    """Return the endpoint of each listener, by name. `bound_ports` say which ports were taken where 0 was asked for."""
+    """Return the endpoint of each listener, by name. `bound_ports` has the bound ports of listeners configured with
+    port 0.
+    """
     result: dict[str, Endpoint] = {}
     for listener in config.endpoints:
         host = listener.advertised_host or socket.gethostname()

@@ -1,8 +1,8 @@
-"""The coordinators' topics: how they are made, before FindCoordinator names a coordinator.
+"""The coordinators' topics, which are created before FindCoordinator names a coordinator.
 
-Their definitions follow Apache Kafka 4.3.1 except for `__share_group_state`, which is compacted here, with a policy of
-its own (its update records are deltas). There is one broker, so more than one replica is impossible: such a
-configuration creates nothing, with an error, as in Apache Kafka while it has too few brokers. More in-sync replicas
+Their definitions follow Apache Kafka 4.3.1 except for `__share_group_state`, which is compacted here, with a policy
+of its own (its update records are deltas). With one broker, more than one replica is impossible: with such a
+configuration nothing is created, and the error is that of Apache Kafka with too few brokers. More in-sync replicas
 than exist count as one, as in Apache Kafka; the start warns of that (`shareq.broker.config.keys.effects`).
 """
 
@@ -29,7 +29,9 @@ _LEAST_SEGMENT_BYTES: Final = 1_048_576  # of the topic property segment.bytes
 
 
 class _Definition(NamedTuple):
-    """Broker properties by the topic property that they set, and the fixed topic properties."""
+    """The definition of an internal topic: the broker properties that set its topic properties, and its fixed topic
+    properties.
+    """
 
     partitions: str
     replication_factor: str
@@ -68,15 +70,15 @@ _DEFINITIONS: Final[Mapping[str, _Definition]] = {
 
 
 def cleaner_rule_for(topic: str) -> Rule:
-    """Return the rule by which the cleaner decides what stays in a topic."""
+    """Return the rule by which the cleaner keeps a topic's records."""
     from shareq.broker.log.cleaner.survivors import latest_value, share_state  # not what a start needs
 
     return share_state if topic == SHARE_GROUP_STATE else latest_value
 
 
 def warn_of_counts_without_effect(metadata: MetadataImage, config: BrokerConfig) -> None:
-    """Log each property that asks for another number of partitions than its topic has: the number determines where
-    records are.
+    """Log each property with another number of partitions than its topic has. The topic's number stays, since it
+    determines where records are.
     """
     for name, definition in _DEFINITIONS.items():
         topic, key = metadata.topic(name), definition.partitions
@@ -88,8 +90,8 @@ def warn_of_counts_without_effect(metadata: MetadataImage, config: BrokerConfig)
 
 
 def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
-    """Return the internal topic as this configuration wants it; an error naming the property that
-    makes it impossible.
+    """Return the internal topic according to this configuration; an error that names the property if that is
+    impossible.
     """
     definition = _DEFINITIONS[name]
     configs = dict(definition.configs)
@@ -108,7 +110,8 @@ def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
 
 
 class InternalTopics:
-    """Creates the coordinators' topics when they are first needed. `config` returns the present configuration.
+    """The creation of the coordinators' topics when they are first needed. `config` returns the present
+    configuration.
 
     Missing topics are created in a commit, so only by work that has passed the gate of commits, as `made` does.
     """
@@ -124,10 +127,10 @@ class InternalTopics:
         return self.ensure(*names)
 
     def ensure(self, *names: str) -> ApiError:
-        """Create those internal topics that do not exist, in one commit; their files appear with their first records.
-        KeyError for other names.
+        """Create those internal topics that do not exist, in one commit; their files appear with their first
+        records. Raise KeyError for other names.
 
-        What a configuration makes impossible, see `new_internal_topic`; KAFKA_STORAGE_ERROR.
+        Errors: those of `new_internal_topic`, KAFKA_STORAGE_ERROR.
         """
         new: list[NewTopic] = []
         for name in self._missing(names):

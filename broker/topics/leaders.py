@@ -1,8 +1,8 @@
-"""The leaders of partitions, their epochs, and where clients reach them.
+"""The leaders of partitions, their epochs, and their addresses for clients.
 
-One broker by itself leads everything it has, in epoch 0, for good. `Leaders` decides the answers for clients of
-partitions that another broker leads (Metadata and its kin, KIP-932's NOT_LEADER_OR_FOLLOWER with the leader's address,
-NOT_COORDINATOR, FindCoordinator's answer). Share groups, the coordinators, and RPCs that read or write records ask it.
+A single broker always leads all its partitions, in epoch 0. `Leaders` determines the answers about partitions that
+another broker leads (Metadata and similar RPCs, KIP-932's NOT_LEADER_OR_FOLLOWER with the leader's address,
+NOT_COORDINATOR, FindCoordinator). Share groups, the coordinators, and RPCs that read or write records use it.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from shareq.broker.topics.endpoint import Endpoint
 
 
 class Node(NamedTuple):
-    """A broker, its endpoints by the names of its listeners, and where it stands."""
+    """A broker, its endpoints by the names of its listeners, and its rack."""
 
     node_id: int
     endpoints: Mapping[str, Endpoint]
     rack: str | None = None
 
     def at(self, listener: str) -> Endpoint | None:
-        """Return where clients of this listener connect; None: it has no such listener."""
+        """Return the address for clients of this listener; None if the broker has no such listener."""
         return self.endpoints.get(listener)
 
 
 class Leader(NamedTuple):
-    """Another broker, and the epoch in which it leads a partition. `node` None: no broker leads it now."""
+    """Another broker, and the epoch in which it leads a partition. `node` is None if no broker leads it now."""
 
     node: Node | None
     epoch: int
 
 
 class Leaders(Protocol):
-    """The leaders of all partitions. `is_alone`: this broker leads everything, in epoch 0. Unless it `knows_epochs`,
-    others may have been elected again since the epochs that it names for them.
+    """The leaders of all partitions. `is_alone`: this broker leads all, in epoch 0. Unless it `knows_epochs`, other
+    leaders may have newer epochs than those returned for them.
     """
 
     @property
@@ -49,7 +49,7 @@ class Leaders(Protocol):
 
     @property
     def controller(self) -> Node | None:
-        """The broker that clients are to take for the controller; None: this one."""
+        """The broker that clients should use as the controller; None for this one."""
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
         """Return the other broker that leads the partition; None if this broker does."""
@@ -58,16 +58,19 @@ class Leaders(Protocol):
         """Return the epoch in which this broker leads the partition."""
 
     def may_hand_out(self, topic: str, partition: int) -> bool:
-        """Return whether records of a partition that this broker leads may be handed out to share groups now: it may
-        have been deposed, and not know it yet. Acknowledgements are taken all the same.
+        """Return True if records of a partition that this broker leads may be handed out to share groups now.
+
+        It may have been deposed without knowing it yet. Acknowledgements are accepted in any case.
         """
 
     def on_move(self, listener: Callable[[str, int], None]) -> None:
-        """Call back with topic and partition whenever one has moved, here or away."""
+        """Call `listener` with the topic and partition whenever this broker becomes, or stops being, a partition's
+        leader.
+        """
 
 
 class LeaderMap:
-    """The `Leaders` of a broker that leads every partition not listed here. A broker by itself leaves it as it is."""
+    """The `Leaders` of a broker that leads every partition not listed here. A single broker leaves the list empty."""
 
     knows_epochs: Final = True
 
@@ -84,7 +87,7 @@ class LeaderMap:
         return self._others.values()
 
     def know(self, *nodes: Node) -> None:
-        """Replace the known other brokers that are alive."""
+        """Replace the known other brokers, which are alive."""
         self._others = {node.node_id: node for node in nodes}
         self._look_around()
 
@@ -98,9 +101,9 @@ class LeaderMap:
         return True
 
     def move(self, topic: str, partition: int, leader: Leader | None, own_epoch: int = 0) -> None:
-        """Make `leader` the leader of the partition; None makes it this broker again, in this epoch.
+        """Make `leader` the leader of the partition; with None, this broker leads it again, in `own_epoch`.
 
-        Notifies the listeners.
+        The listeners are notified.
         """
         place = topic, partition
         self._elsewhere.pop(place, None)

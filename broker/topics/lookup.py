@@ -1,4 +1,4 @@
-"""A look-up from a request's topic and partition to the log, or to the error Apache Kafka answers."""
+"""The look-up of a request's topic and partition: the log, or the error that Apache Kafka returns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PRODUCE_IDS_FROM: Final = 13  # the version from which on Produce names topics b
 
 
 class PartitionLookup(Generic[LogT_co]):
-    """Finds logs by the names and ids that clients use. `metadata` knows which partitions exist, `logs` has theirs,
-    `leaders` those that other brokers lead.
+    """The look-up of logs by the names and ids that clients use. `metadata` has the existing partitions, `logs`
+    their logs, and `leaders` the partitions that other brokers lead.
     """
 
     __slots__ = ("_leaders", "_logs", "_metadata")
@@ -27,9 +27,10 @@ class PartitionLookup(Generic[LogT_co]):
     def log(self, topic: str | bytes, partition: int, current_leader_epoch: int = -1) -> LogT_co | ErrorCode:
         """Return the log of a partition, by the topic's name or 16-byte id.
 
-        `current_leader_epoch` -1: not checked (KIP-320).
+        A `current_leader_epoch` of -1 is not checked (KIP-320).
 
-        UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
+        Errors: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH,
+        UNKNOWN_LEADER_EPOCH.
         """
         if isinstance(topic, bytes):
             image = self._metadata.topic_by_id(topic)
@@ -51,7 +52,7 @@ class PartitionLookup(Generic[LogT_co]):
 def led_log(leaders: Leaders, logs: PartitionLogs[LogT_co], topic: str, partition: int) -> LogT_co | ErrorCode:
     """Return the log of a partition that this broker leads, for its own reads and writes.
 
-    NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR.
+    Errors: NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR.
     """
     if leaders.other_leader(topic, partition) is not None:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -1,7 +1,8 @@
-"""Batches that the broker makes by itself for a topic of clients, appended as theirs are.
+"""Batches that the broker itself makes for a clients' topic, appended as clients' batches are.
 
-Compression by the topic's `compression.type` may take longer than a turn of the loop, and there may be many batches at
-once: dead letters of many partitions, a round of a redrive. Work that is too much for this turn is done in later turns.
+Compression by the topic's `compression.type` may take longer than a turn of the loop, and there may be many batches
+at once: dead letters of many partitions, a round of a redrive. Work that is too much for this turn is done in later
+turns.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _FindLog = Callable[[], PartitionLog | ErrorCode]
 def append_in_turns(
     turns: Turns, budget: TurnBudget, find_log: _FindLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
 ) -> ErrorCode:
-    """Append a batch without compression to the log that `find_log` returns, or return why it cannot be.
+    """Append an uncompressed batch to the log that `find_log` returns, or return the error.
 
-    NONE: `on_durable` is called once, with NONE when the batch counts, or with the cause of its loss, or with the error
-    for a client if that is found in a later turn; never when the broker stops before.
+    After NONE, `on_durable` is called once: with NONE when the batch is durable, with the error if it was lost, or
+    with an error found in a later turn. It is not called if the broker stops before.
     """
     log = find_log()
     if isinstance(log, ErrorCode):
@@ -57,7 +58,7 @@ async def _append_later(
     on_durable: OnDurable,
     budget: TurnBudget,
 ) -> None:
-    """Append a batch in the next turns, or answer why not: its log was deleted, or another broker leads it."""
+    """Append a batch in the next turns, or report the error: its log was deleted, or another broker leads it."""
     await PAUSE
     error = _other(log, find_log)
     try:
@@ -71,8 +72,8 @@ async def _append_later(
 
 
 def _other(log: PartitionLog, find_log: _FindLog) -> ErrorCode:
-    """Return why `log` no longer belongs to the partition; NONE if it does. Another one may have been made under its
-    name.
+    """Return the error if `log` no longer belongs to the partition, or NONE. A new log may have been created under
+    its name.
     """
     found = find_log()
     if found is log:
@@ -83,7 +84,7 @@ def _other(log: PartitionLog, find_log: _FindLog) -> ErrorCode:
 def _append(
     log: PartitionLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable, checked: Checked | None = None
 ) -> ErrorCode:
-    """Append the batch. Raises `LargeBatch` where it was not `checked` and has to be."""
+    """Append the batch. Raise `LargeBatch` if it has to be `checked` first, and was not."""
     appended = log.append(
         batch, origin=Origin.CLIENT, now_wall_ms=now_wall_ms, on_durable=on_durable, at_once=True, checked=checked
     )

@@ -1,6 +1,6 @@
 """The ports from the rest of the broker to the metadata, and to the logs of topics.
 
-`MetadataStore` serves the one, the sole author of its topics, and the log manager the other.
+`MetadataStore` implements the first, and the log manager the second.
 """
 
 from __future__ import annotations
@@ -18,34 +18,36 @@ from shareq.protocol.errors import ApiError
 
 
 class TopicMetadata(TopicNames, Protocol):
-    """The topics that exist, a way to create one, and news of them.
+    """The existing topics, their creation, and news of them.
 
-    Listeners are called on the loop's thread, after the change is durable and this port shows it.
+    Listeners are called on the loop's thread, after the change is durable and visible in this port.
     """
 
     @property
     def gate(self) -> CommitGate:
-        """The gate that is passed before a topic is created."""
+        """The gate to pass before a topic is created."""
 
     def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
-        """Create topics durably. Raises ValueError for an illegal or taken name, OSError."""
+        """Create topics durably. Raise ValueError for an illegal or existing name, and OSError."""
 
     def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call back with topics that are new, or have more partitions."""
+        """Call `listener` with topics that are new, or have more partitions."""
 
     def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call back with topics that are gone."""
+        """Call `listener` with topics that were deleted."""
 
 
 class CoordinatorTopics(Protocol):
     """The topics of the coordinators' logs."""
 
     async def made(self, *names: str) -> ApiError:
-        """Have those topics exist that are needed now, or return why they do not."""
+        """Create those topics that are needed now and missing. Return the error if one cannot be created."""
 
 
 class NotHereYet(Enum):
-    """Instead of records: there are some, and their source fetches them. It announces them as a new high watermark."""
+    """An answer in the place of records that exist, but still have to be fetched by their source. It announces them
+    as a new high watermark.
+    """
 
     NOT_HERE_YET = 0
 
@@ -54,15 +56,15 @@ NOT_HERE_YET: Final = NotHereYet.NOT_HERE_YET
 
 
 class LedLog(Protocol):
-    """The log of a partition that this broker leads. Callers that look one up may ask for more than this."""
+    """The log of a partition that this broker leads. Callers that look one up may require more methods."""
 
     @property
     def leader_epoch(self) -> int: ...
 
 
 class ReadLog(LedLog, Protocol):
-    """The log of one partition that clients read. Ends are exclusive; readers see up to the high watermark, those of
-    committed records up to the last stable offset.
+    """The log of one partition that clients read. Ends are exclusive. Consumers read up to the high watermark; with
+    read_committed, up to the last stable offset.
     """
 
     @property
@@ -81,9 +83,10 @@ class ReadLog(LedLog, Protocol):
     def traffic(self) -> Traffic: ...
 
     def available_bytes(self, offset: int, upto: int) -> int:
-        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any.
+        """Return the number of bytes of the batches from the one that has `offset` to the last below `upto`
+        (exclusive); 0 if there are none.
 
-        Bytes that have to be fetched first count, too, with the most that they may be.
+        Bytes that have to be fetched first count with the most that they may be.
         """
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
@@ -96,6 +99,6 @@ LogT_co = TypeVar("LogT_co", bound=LedLog, covariant=True)
 
 
 class PartitionLogs(Protocol[LogT_co]):
-    """The logs of the partitions that exist."""
+    """The logs of the existing partitions."""
 
     def get(self, topic: str, partition: int) -> LogT_co: ...

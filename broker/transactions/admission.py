@@ -1,7 +1,8 @@
 """The admission of a producer's writes to partitions as part of its transaction (KIP-890).
 
-Older producers have named the partitions of the transaction before, which is verified; producers of transaction version
-2 have not, and the partitions join it here. Neither is asked again while the partition's log has the transaction open.
+Older producers have added the partitions to the transaction before, which is verified here; for producers of
+transaction version 2, the partitions are added here. The coordinator is not asked again while the partition's log
+has the transaction open.
 """
 
 from __future__ import annotations
@@ -26,15 +27,17 @@ _RETRY_FOR_MS: Final = 100
 _CLIENT_VERSION: Final = 2
 
 _AS_LOG: Final = {ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH}
-"""Errors of the coordinator that a log has other names for."""
+"""Errors of the coordinator, with those that a log returns in their place."""
 
 Refusals = Mapping[TopicPartition, ErrorCode]
-"""Those that may not be written to; INVALID_PRODUCER_EPOCH stands for every producer that was fenced."""
+"""The partitions to which may not be written, with their errors. INVALID_PRODUCER_EPOCH stands for every fenced
+producer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A producer, its transactional id, and whether it leaves it to the broker to add partitions."""
+    """A producer, its transactional id, and True if the broker adds partitions for it."""
 
     transactional_id: str
     producer: ProducerEpoch
@@ -44,7 +47,7 @@ class Writer:
 def transactional_producer(records: bytes | memoryview | None) -> tuple[ProducerEpoch, int] | None:
     """Return the producer of a transactional batch, and its first sequence; None if it is not one.
 
-    Nothing is checked.
+    The batch is not checked.
     """
     if records is None or len(records) < HEADER_SIZE or not attributes_of(records) & TRANSACTIONAL:
         return None
@@ -53,10 +56,11 @@ def transactional_producer(records: bytes | memoryview | None) -> tuple[Producer
 
 
 class TransactionAdmission:
-    """Asks the transaction coordinator for facts that are not in the logs.
+    """The admission of transactional writes, which asks the transaction coordinator for facts that are not in the
+    logs.
 
-    `verifies` returns the present `transaction.partition.verification.enable`; `begin` is for callers that wait for a
-    `Pending`.
+    `verifies` returns the present `transaction.partition.verification.enable`; `begin` is for callers that wait for
+    a `Pending`.
     """
 
     def __init__(
@@ -68,10 +72,10 @@ class TransactionAdmission:
         self._verifies = verifies
 
     async def admit(self, writer: Writer, logs: Mapping[TopicPartition, TransactionLog]) -> Refusals:
-        """Return the refusals, without a wait if the logs know enough.
+        """Return the refusals, without waiting if the logs have the facts.
 
-        INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (not part of
-        the transaction), NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+        Errors: INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE
+        (not part of the transaction), NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
         """
         give_up_at_ms = self._clock.now_ms() + _RETRY_FOR_MS
         while True:

@@ -1,5 +1,5 @@
-"""The transaction coordinator of this broker: routes transactional ids to their partitions of `__transaction_state`,
-has the markers written that an operation asks for, and looks for transactions that last too long.
+"""The transaction coordinator of this broker. It routes transactional ids to their partitions of
+`__transaction_state`, has the markers of an operation written, and looks for transactions that last too long.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ T = TypeVar("T")
 
 
 def transaction_coordinator_settings(config: BrokerConfig) -> TransactionCoordinatorSettings:
-    """`transaction.max.timeout.ms` and `transactional.id.expiration.ms` as the shard takes them."""
+    """Return `transaction.max.timeout.ms` and `transactional.id.expiration.ms` in the form that the shard uses."""
     return TransactionCoordinatorSettings(config.transaction_max_timeout_ms, config.transactional_id_expiration_ms)
 
 
 class CleanupIntervals(NamedTuple):
-    """The intervals, in milliseconds, of the searches for transactions that last too long and for expired transactional
-    ids.
-    """
+    """The intervals in ms of the searches for transactions that last too long, and for expired transactional ids."""
 
     timed_out_ms: int
     expired_ms: int
@@ -49,8 +47,8 @@ class CleanupIntervals(NamedTuple):
 class TransactionCoordinatorService:
     """The transaction coordinators. A request is answered when its effect is durable.
 
-    A transaction's end is answered when its markers are written, or when the first attempt failed: a client that
-    commits and then reads sees what was committed, and a producer can begin its next transaction at once.
+    The end of a transaction is answered when its markers are written, or when the first attempt failed. So a client
+    that commits and then reads sees the committed records, and a producer can begin its next transaction at once.
 
     `new_producer_id` raises OSError; `transaction_version` is the finalized level of the feature. `timed_out` counts
     the transactions that were aborted because they lasted too long.
@@ -97,7 +95,7 @@ class TransactionCoordinatorService:
     async def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ExpectedProducer | None
     ) -> ProducerResult:
-        """InitProducerId. The internal topic is created here when it is missing."""
+        """Return the producer id and epoch, as for InitProducerId. The internal topic is created if it is missing."""
         return await self._ending(
             transactional_id, lambda shard: shard.init_producer_id(transactional_id, timeout_ms, expected)
         )
@@ -105,7 +103,7 @@ class TransactionCoordinatorService:
     async def end_transaction(
         self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool, client_version: int
     ) -> ProducerResult:
-        """EndTxn."""
+        """End the transaction, as for EndTxn."""
         return await self._ending(
             transactional_id,
             lambda shard: shard.end_transaction(
@@ -121,7 +119,9 @@ class TransactionCoordinatorService:
         partitions: Iterable[TopicPartition],
         client_version: int,
     ) -> Pending[ErrorCode]:
-        """AddPartitionsToTxn, and the same done by the broker for a producer of transaction version 2."""
+        """Add partitions to the transaction, as for AddPartitionsToTxn; the broker also calls this for producers of
+        transaction version 2.
+        """
         added = self._schedule(
             transactional_id,
             lambda shard: shard.add_partitions(
@@ -136,7 +136,7 @@ class TransactionCoordinatorService:
     def verify_partitions(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Iterable[TopicPartition]
     ) -> Pending[dict[TopicPartition, ErrorCode]]:
-        """Return for each partition whether a producer of an older version may write to it."""
+        """Return for each partition NONE if a producer of an older version may write to it, or the error."""
 
         def verify(shard: TransactionCoordinatorShard) -> CoordinatorResult[dict[TopicPartition, ErrorCode]]:
             verdict = shard.verify_partition
@@ -147,7 +147,7 @@ class TransactionCoordinatorService:
         return self._schedule(transactional_id, verify, lambda error: dict.fromkeys(partitions, error))
 
     def describe(self, transactional_id: str) -> Pending[describe_transactions.TransactionState]:
-        """One row of DescribeTransactions."""
+        """Return one row of DescribeTransactions."""
         return self._schedule(
             transactional_id,
             lambda shard: shard.describe(transactional_id),
@@ -155,7 +155,7 @@ class TransactionCoordinatorService:
         )
 
     async def list_transactions(self, wanted: TransactionFilter) -> list[list_transactions.TransactionState]:
-        """Return the rows of ListTransactions, of all partitions."""
+        """Return the rows of ListTransactions, from all partitions."""
         parts: list[Pending[list[list_transactions.TransactionState]]] = []
         for partition in self.partitions:
             parts.append(partition.run(lambda shard: shard.list_transactions(wanted), lambda _error: []))
@@ -168,7 +168,7 @@ class TransactionCoordinatorService:
     # -- start, stop, news of topics
 
     def recover(self) -> None:
-        """Load the log at a start, finish decided transactions, and watch over those under way."""
+        """Load the log when the broker starts, finish decided transactions, and watch the open ones for timeouts."""
         self.partitions.load()
         for partition in self.partitions:
             for markers in partition.shard.unfinished():
@@ -177,7 +177,7 @@ class TransactionCoordinatorService:
         self._watch_expiry()
 
     def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Resign if the coordinator's own topic was deleted: all transactional ids are gone."""
+        """Resign if the coordinator's own topic was deleted, and with it all transactional ids."""
         if any(topic.name == TRANSACTION_STATE for topic in topics):
             self.partitions.resign()
 
@@ -192,7 +192,7 @@ class TransactionCoordinatorService:
     # -- time
 
     def _watch_timeouts(self) -> None:
-        """Run a timer that looks for transactions that last too long, while any is open."""
+        """Run a timer that looks for transactions that last too long, as long as any is open."""
         if self._closed or self._timeouts.due_ms is not None:
             return
         if any(partition.shard.has_ongoing() for partition in self.partitions):

@@ -1,7 +1,7 @@
 """The completion of a decided transaction: markers in every partition, then the coordinator's last record.
 
-Local appends, so one attempt takes two flushes. What cannot be written is tried again until the broker stops, and once
-more after its next start: a transaction whose outcome is decided never has another one.
+The appends are local, so one attempt takes two flushes. Markers that cannot be written are tried again until the
+broker stops, and again after its next start: the outcome of a transaction never changes once it is decided.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 RETRY_MS: Final = 1_000
 
 MARKER_ELEMENTS: Final = 10
-"""Elements that take as long as a marker: 40 µs, 0.2 ms where its log has to be made."""
+"""The number of elements that a marker counts as: it takes 40 µs, or 0.2 ms if its log has to be created."""
 
 COORDINATOR_EPOCH: Final = 0
-"""The coordinator epoch of every partition of `__transaction_state`: one broker has led it from the beginning."""
+"""The coordinator epoch of every partition of `__transaction_state`, which has always been led by one broker."""
 
 # The partition is gone, and the transaction with it; or its producer has got further than this transaction.
 _NOTHING_TO_END: Final = frozenset(
@@ -47,11 +47,11 @@ Partition = CoordinatorPartition[TransactionCoordinatorShard]
 
 
 class MarkerWriter:
-    """Carries decided transactions to their ends. Everything runs on the loop's thread.
+    """The writer of the markers that end decided transactions. Everything runs on the loop's thread.
 
-    `commits` and `aborts` count the transactions given to it, except empty ones, which have no partition.
-    `markers_to_retry` could not be written and are tried again; `ends_to_retry`: transactions whose last record could
-    not. `end_in_group` ends a transaction in a partition of the group coordinator's topic, which has the log.
+    `commits` and `aborts` count its transactions, except empty ones, which have no partition. `markers_to_retry`
+    could not be written and are tried again; `ends_to_retry` are transactions whose last record could not be
+    written. `end_in_group` ends a transaction in a partition of the group coordinator's topic, which has the log.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class MarkerWriter:
         self.ends_to_retry = 0
 
     def stop(self) -> None:
-        """Retry nothing: the next start finds the rest."""
+        """Stop retrying. The next start finds unfinished transactions."""
         self._stopped = True
 
     def write(self, at: TopicPartition, marker: TransactionMarker) -> Pending[ErrorCode]:
         """End a producer's transaction in one partition; the answer comes when that is durable.
 
-        UNKNOWN_TOPIC_OR_PARTITION, and see `append_marker`. What a transaction commits to a group is ended by its
-        coordinator.
+        Errors: UNKNOWN_TOPIC_OR_PARTITION, and those of `append_marker`. In a partition with groups' offsets, the
+        group coordinator ends the transaction.
         """
         log = self._lookup.log(at.topic, at.partition)
         if isinstance(log, ErrorCode):
@@ -94,10 +94,10 @@ class MarkerWriter:
         return pending
 
     def carry_out(self, partition: Partition, markers: WriteMarkers, *, again: bool = False) -> Pending[None]:
-        """Write the markers, then have the coordinator note that.
+        """Write the markers, then have the coordinator record the end.
 
-        Completed after the first attempt, even if it failed and is repeated later. `again`: some markers may have been
-        written before a crash; a second one changes nothing.
+        The result completes after the first attempt, even if that failed and is repeated later. `again`: some
+        markers may have been written before a crash; a second one has no effect.
         """
         attempt: Pending[None] = Pending()
         self._begin(self._end(partition, markers, attempt, again=again))
@@ -130,7 +130,7 @@ class MarkerWriter:
         return log.producers.has_ended(markers.producer_id, markers.producer_epoch)
 
     async def _write(self, markers: WriteMarkers, order: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Write a marker into each partition, and return those where it is missing still."""
+        """Write a marker into each partition. Return the partitions where the marker is still missing."""
         marker = TransactionMarker(
             markers.producer_id,
             markers.producer_epoch,

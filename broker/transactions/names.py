@@ -1,4 +1,4 @@
-"""New transactional ids, and new producers of partitions, are counted for those that make them:
+"""The count of new transactional ids, and of partitions' new producers, by the owner who creates them:
 `shareq.max.transactional.ids.per.principal`, `shareq.max.producer.ids.per.principal`.
 """
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 
 SILENT_MS: Final = 900_000
-"""A producer that was silent for so long repeats no batch any more: `delivery.timeout.ms` is 2 minutes by default."""
+"""The time in ms after which a silent producer repeats no batch: `delivery.timeout.ms` is 2 minutes by default."""
 
 
 class TransactionalIdNames:
-    """Transactional ids by who made them. Asked by InitProducerId alone: no other request makes one."""
+    """Transactional ids by owner. Only InitProducerId uses this, since no other request creates one."""
 
     def __init__(self, partitions: CoordinatorPartitions[TransactionCoordinatorShard], most: int, clock: Clock) -> None:
         self._partitions = partitions
@@ -28,11 +28,13 @@ class TransactionalIdNames:
         self._now = clock.now_ms
 
     def admit(self, transactional_id: str, owner: Hashable) -> bool:
-        """Count an id that a request may make; return False if its owner has too many. Call `settle` behind it."""
+        """Count an id that a request may create. Return False if its owner has too many. Call `settle` after the
+        request.
+        """
         return self._names.admit(transactional_id, owner, self._now())
 
     def settle(self, transactional_id: str, owner: Hashable) -> None:
-        """Count the id no longer if the request did not make it."""
+        """Remove the id from the count if the request did not create it."""
         self._names.settle(transactional_id, owner)
 
     # -- Places: partitions of the transactions' topic
@@ -66,8 +68,8 @@ class _Log(Protocol):
 class ProducerNames:
     """The producers that partitions remember, by the owner that sent a producer's first batch there.
 
-    At its bound an owner's producers that were silent for `SILENT_MS` are forgotten, as all are after
-    `producer.id.expiration.ms`. `log_of` returns the log of a topic's partition, or the error that it does not exist.
+    If an owner has reached its limit, its producers that were silent for `SILENT_MS` are forgotten, as all are after
+    `producer.id.expiration.ms`. `log_of` returns the log of a topic's partition, or the error if it does not exist.
     """
 
     def __init__(self, most: int, log_of: Callable[[str, int], _Log | ErrorCode], clock: Clock) -> None:
@@ -76,8 +78,8 @@ class ProducerNames:
         self._clock = clock
 
     def admit(self, topic: str, partition: int, producer_id: int, owner: Hashable) -> bool:
-        """Return True if the owner may send a producer's first batch to the partition; if so, it is
-        appended at once.
+        """Return True if the owner may send a producer's first batch to the partition; the caller then appends it at
+        once.
         """
         return self._names.admit((topic, partition, producer_id), owner, self._clock.now_ms(), at_once=True)
 

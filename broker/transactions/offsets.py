@@ -36,14 +36,14 @@ def partition_of(each: TxnOffsetCommitRequestPartition) -> OffsetCommitRequestPa
 
 
 class CommitOutcome(NamedTuple):
-    """The error of all partitions, except those of deleted topics (`gone` has the ids)."""
+    """The error of all partitions, except those of deleted topics, whose ids are in `gone`."""
 
     error: ErrorCode = ErrorCode.NONE
     gone: frozenset[bytes] = frozenset()
 
 
 class TransactionalOffsets:
-    """Commits offsets as part of transactions. `group_partitions` are those of the group coordinator."""
+    """Commits of offsets as part of transactions. `group_partitions` are those of the group coordinator."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class TransactionalOffsets:
         version: int,
         prepared: PreparedCommit,
     ) -> CommitOutcome:
-        """Commit topics that were `prepared`, as part of the transaction. The header names no topics.
+        """Commit the offsets in `prepared` as part of the transaction. The header names no topics.
 
-        The group's topic exists. All partitions are refused if the partition that keeps the group's offsets is not part
-        of the transaction, and the broker does not add it: before version 4 with INVALID_TXN_STATE. Topics that are
-        deleted when the group decides are left out.
+        The groups' topic must exist. All partitions are refused if the partition with the group's offsets is not
+        part of the transaction, and the broker does not add it (before version 4 with INVALID_TXN_STATE). Topics
+        that have been deleted when the group decides are left out.
         """
         partitions = self._group_partitions()
         at = TopicPartition(CONSUMER_OFFSETS, partitions.place_of(header.group_id))

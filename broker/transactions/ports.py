@@ -9,7 +9,7 @@ from shareq.broker.topics.ports import LedLog
 
 
 class KnownProducer(Protocol):
-    """A log's memory of a producer id."""
+    """The state of a producer id that a log remembers."""
 
     @property
     def epoch(self) -> int: ...
@@ -19,14 +19,14 @@ class KnownProducers(OpenTransactions, Protocol):
     """The producers of one log."""
 
     def get(self, producer_id: int) -> KnownProducer | None:
-        """Return the memory of a producer id; None if there is none."""
+        """Return the state of a producer id; None if the log has none."""
 
     def has_ended(self, producer_id: int, epoch: int) -> bool:
-        """Return True if the producer was here in this epoch and has no open transaction any more."""
+        """Return True if the producer has written in this epoch, and has no open transaction any more."""
 
 
 class TransactionLog(LedLog, MarkedLog, Protocol):
-    """The log of one partition that transactions write to."""
+    """The log of one partition to which transactions write."""
 
     @property
     def topic(self) -> str: ...

@@ -1,4 +1,4 @@
-"""The transactional batches of a Produce request: whether they may be appended, decided before any append."""
+"""The admission of a Produce request's transactional batches, decided before any append."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TRY_AGAIN: Final = frozenset((ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_
 
 
 ProduceRefusals = Mapping[tuple[str, int], ErrorCode]
-"""Topic and partition to the error of its batch."""
+"""Errors of batches, by topic and partition."""
 
 
 class Rights(Protocol):
@@ -49,10 +49,10 @@ def admit_batches(
     version: int,
     request: ProduceRequest,
 ) -> Pending[ProduceRefusals] | ErrorCode:
-    """Return the refusals of transactional batches, or an error of the whole request.
+    """Return the errors of transactional batches, or an error of the whole request.
 
-    The error: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, INVALID_PRODUCER_ID_MAPPING (more than one producer). Partitions
-    that do not exist are left to the append.
+    Errors of the request: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, INVALID_PRODUCER_ID_MAPPING (more than one
+    producer). Partitions that do not exist are refused by the append.
     """
     batches = _transactional_batches(lookup, may, version, request)
     if not batches.producers:  # too short to be batches, or without a producer id: the append refuses them
@@ -93,7 +93,7 @@ def _transactional_batches(
 
 
 def _gaps(batches: _Batches, producer: ProducerEpoch) -> dict[TopicPartition, ErrorCode]:
-    """Return the errors of KIP-890: on a partition that does not know it, a producer begins with sequence 0."""
+    """Return the errors of KIP-890: in a partition that does not know the producer, its first sequence must be 0."""
     return {
         at: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         for at, sequence in batches.sequences.items()

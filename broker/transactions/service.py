@@ -27,12 +27,12 @@ from shareq.protocol.names import TRANSACTION_STATE
 
 
 class TransactionService(Service):
-    """The transaction coordinator (`coordinator`), the writer of its markers (`markers`), which producers may write in
-    a transaction (`admission`), offsets that are committed in one (`offsets`), and who made which transactional ids
-    (`names`), of which an owner has `most_per_owner`.
+    """The transaction coordinator (`coordinator`), the writer of its markers (`markers`), the admission of
+    producers' writes (`admission`), commits of offsets in transactions (`offsets`), and transactional ids by owner
+    (`names`), of which an owner may have `most_per_owner`.
 
-    `group_partitions` are the group coordinator's. See `TransactionCoordinatorService` and `TransactionAdmission` for
-    the rest.
+    `group_partitions` are the group coordinator's. See `TransactionCoordinatorService` and `TransactionAdmission`
+    for the rest.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class TransactionService(Service):
         self.coordinator.recover()
 
     def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Pass on the deletion: with the coordinator's own topic all transactional ids are gone."""
+        """Pass the deletion on; with the coordinator's own topic, all transactional ids are deleted."""
         self.coordinator.topics_deleted(topics)
 
     def leader_moved(self, topic: str, partition: int) -> None:
-        """Give up a partition of the transactions' topic; a later use begins with its log."""
+        """Give up a partition of the transactions' topic; the next use loads its log again."""
         if topic == TRANSACTION_STATE:
             self.coordinator.partitions.resign(partition)
 

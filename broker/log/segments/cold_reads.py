@@ -1,11 +1,11 @@
-"""Reads of data that is not in memory: threads read it into memory, and the reader tries again.
+"""Reads of data that is not in memory: threads load it, and the reader tries again.
 
     read on the loop -> in the page cache: that is the answer
                      -> not there: NotCached -> `load`: a thread reads it -> the waiting reader begins again
 
-Only the page cache is filled, so nothing can be out of date: the second read, like any other, does not find data that
-was cut off, cleaned or removed meanwhile. If a thread fails, the second read waits for the disk and gets the error. It
-also waits if its bytes left the cache again `MOST_TRIES` times, because the machine is short of memory.
+Only the page cache is filled, so nothing can be out of date: the second read, like any other, does not find data
+that was cut off, cleaned or removed meanwhile. If a thread fails, the second read waits for the disk and gets the
+error. It also waits if its bytes left the cache again `MOST_TRIES` times, because the machine is short of memory.
 
 For a reader that continues where its last read ended, the next bytes are read ahead.
 """

@@ -1,9 +1,9 @@
 """TLS between an accepted socket and the connection above it. No thread, and no task for each connection.
 
-asyncio's own TLS shows a connection only after its handshake: limits by address would not hold before it, and why one
-failed would be seen by nobody. It also encrypts an answer of 50 MB in one go, which stops everybody else for that long.
-Here OpenSSL works in memory: input is passed to it on arrival; an answer is encrypted slice by slice, as far as the
-socket accepts them, and after a few slices others have their turn.
+asyncio's own TLS reports a connection only after its handshake, so limits by address would not apply before it, and
+the cause of a failed one could not be logged. It also encrypts an answer of 50 MB at once, while all other clients
+wait. Here OpenSSL works in memory: input is passed to it on arrival; an answer is encrypted in slices, as far as the
+socket accepts them, and after a few slices other clients get their turn.
 
     socket -> data_received -> OpenSSL -> SocketConnection.data_received
     SocketConnection.write -> (plain text that waits) -> OpenSSL -> socket
@@ -26,7 +26,7 @@ from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import SocketConnection
 
 HANDSHAKE_TIMEOUT_MS: Final = 10_000
-"""The time that a client may take to shake hands. A slow one holds a connection, nothing else."""
+"""The most time for a client's handshake. Until then, a slow client only holds its own connection."""
 
 SLICE_BYTES: Final = 64 * 1024  # handed to the socket at a time
 TURN_BYTES: Final = 8 * SLICE_BYTES  # encrypted before others have their turn: some 0.5 ms
@@ -46,9 +46,9 @@ class _State(Enum):
 class TlsPort:
     """The shared part of one listener's connections.
 
-    `context` is replaced when certificates are renewed; open connections keep theirs. `principal_of` derives a client's
-    principal from its certificate in DER (None: it has none); ValueError says why it is refused. Without it, something
-    else authenticates clients.
+    `context` is replaced when certificates are renewed; open connections keep theirs. `principal_of` returns a
+    client's principal from its certificate in DER (None: it has none); it raises ValueError, with the reason, to
+    refuse the client. Without it, clients are authenticated in another way.
     """
 
     __slots__ = ("authentications", "clock", "context", "principal_of")
@@ -116,7 +116,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
     def eof_received(self) -> bool:
         """Handle the end of the client's input.
 
-        As without TLS, what was answered is sent, then the connection is closed.
+        As without TLS, the answers are sent, then the connection is closed.
         """
         self.close()
         return True  # it is closed here: what is not encrypted yet goes first
@@ -152,10 +152,10 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._encrypt()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Ignore the arguments: it pauses as long as any bytes wait to be encrypted."""
+        """Ignore the arguments: writing pauses as long as any bytes wait to be encrypted."""
 
     def get_write_buffer_size(self) -> int:
-        """Bytes that the socket has not taken, encrypted or not."""
+        """Return the bytes that the socket has not accepted, encrypted or not."""
         below = self._below
         return self._waiting_bytes + (below.get_write_buffer_size() if below is not None else 0)
 
@@ -166,7 +166,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         return self._state in (_State.CLOSING, _State.CLOSED)
 
     def close(self) -> None:
-        """Send the written bytes, then close_notify; do not wait for the client's own."""
+        """Send the written bytes, then close_notify, without waiting for that of the client."""
         if self._state is _State.HANDSHAKE:
             self._close_below()
         elif self._state is _State.OPEN:
@@ -239,7 +239,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
             self.close()
 
     def _encrypt(self) -> None:
-        """Hand on plain text, as much as the socket takes for now."""
+        """Encrypt and send plain text, as much as the socket accepts now."""
         waiting, below = self._waiting, self._below
         if below is None or self._scheduled or self._state is _State.CLOSED:
             return

@@ -1,7 +1,7 @@
-"""The web console beside the broker: a child process, so that it never holds the broker's loop, and ends with it.
+"""The web console of a broker: a child process, so that it never holds the broker's loop, and ends with the broker.
 
-The child has the end of a pipe as its standard input: when the broker ends, however it ends, the system closes the
-other end, and the child stops. Its socket is bound here, before anything is touched; secrets go through the pipe.
+The child's standard input is one end of a pipe: when the broker ends, in whatever way, the system closes the other
+end, and the child stops. Its socket is bound here, before anything is changed; secrets are passed through the pipe.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ STOP_TIMEOUT_S: Final = 3.0
 _PURPOSE: Final = "serve the console"
 _LISTEN: Final = "shareq.records.api.listen"
 _NEAR: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
-"""This machine, where a listener is open to all."""
+"""Addresses of this machine, for a listener that is open to all."""
 _TOKEN: Final = "shareq.records.api.token"
 
 
 class ConsoleOptions(NamedTuple):
-    """`token` is the console's own, from `token_file`; None for a console without. `config_file` has properties of a
-    client, for a broker that wants a login, `protocol` among them. `for_commands`: how commands reach the records API
-    that the console brought, with %s for its URL; None where the operator has wanted one.
+    """Options of the console. `token` is its own token, from `token_file`; None if it needs none. `config_file` has
+    a client's properties, for a broker that requires a login; `protocol` is one of them. `for_commands` is the text
+    that shows how commands reach the records API added for the console, with %s for its URL; None if the operator
+    has configured one.
     """
 
     address: Address
@@ -47,11 +48,11 @@ class ConsoleOptions(NamedTuple):
 
 
 def with_records_api(given: Mapping[str, str], console_token: str | None = None) -> dict[str, str]:
-    """Return the properties of a broker with a console: it gets the records API, on a free port if the operator names
-    none.
+    """Return the properties of a broker with a console: the records API is enabled, on a free port if the operator
+    names none.
 
-    `given` are the operator's properties. The console's token opens the API, too, because its owner sees all of it
-    anyway.
+    `given` are the operator's properties. The console's token is valid for the API, too, because its owner sees the
+    same data anyway.
     """
     if given.get(_LISTEN):
         return {}
@@ -59,7 +60,7 @@ def with_records_api(given: Mapping[str, str], console_token: str | None = None)
 
 
 def for_commands(given: Mapping[str, str], token_file: str | None) -> str | None:
-    """`ConsoleOptions.for_commands`, of the same `given`."""
+    """Return the value of `ConsoleOptions.for_commands` for the same `given`."""
     if given.get(_LISTEN):
         return None
     if given.get(_TOKEN):
@@ -72,7 +73,7 @@ def for_commands(given: Mapping[str, str], token_file: str | None) -> str | None
 def token_of(path: str) -> str:
     """Return the token in a file.
 
-    Raises ValueError for one that the console does not take: known now, not when the child has failed.
+    Raise ValueError for one that the console would not accept, before the child is started.
     """
     try:
         with open(path, encoding="ascii") as file:
@@ -85,7 +86,7 @@ def token_of(path: str) -> str:
 
 
 class Console:
-    """The child process and its socket, which is bound when it is made: raises ServeError. Owned by the loop."""
+    """The child process and its socket, which is bound by the constructor. Raise ServeError. Owned by the loop."""
 
     def __init__(self, options: ConsoleOptions, config: BrokerConfig) -> None:
         if find_spec("aiohttp") is None:
@@ -114,7 +115,7 @@ class Console:
         self.url = f"http://{address_text(self._socket.getsockname())}/"
 
     async def start(self, addresses: Sequence[str], records_api_url: str | None) -> None:
-        """Begin the child, for a broker that listens: at these addresses (HOST:PORT), one of each listener. Raises
+        """Start the child, for a broker that listens at these addresses (HOST:PORT), one of each listener. Raise
         ServeError.
         """
         begin_to_listen(self._socket, BACKLOG, _PURPOSE)  # clients that come now wait for the child
@@ -139,7 +140,7 @@ class Console:
             logger.info(self._options.for_commands, records_api_url)
 
     def begin_to_stop(self) -> None:
-        """Let the child end, and do not wait for it."""
+        """Signal the child to end, without waiting for it."""
         self._socket.close()
         if self._watch is not None:
             self._watch.cancel()
@@ -147,7 +148,7 @@ class Console:
             self._process.stdin.close()
 
     async def stop(self) -> None:
-        """End the child. Harmless the second time."""
+        """End the child. A second call has no effect."""
         self.begin_to_stop()
         process, self._process = self._process, None
         if process is None:
@@ -160,9 +161,9 @@ class Console:
             await process.wait()
 
     def _listener_to_ask(self) -> int:
-        """Return the place of the first listener that speaks the protocol of the console's client.
+        """Return the index of the first listener with the protocol of the console's client.
 
-        Raises ServeError.
+        Raise ServeError.
         """
         for place, listener in enumerate(self._config.endpoints):
             security = self._config.security[listener.name]
@@ -185,5 +186,5 @@ class Console:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment in which the child imports what this process has, wherever that is from."""
+    """Return an environment in which the child imports the same modules as this process, wherever they are."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

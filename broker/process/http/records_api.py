@@ -26,10 +26,12 @@ _PURPOSE: Final = "serve the records API"
 
 
 class RecordsApiPort:
-    """The socket of the records API. Bound when it is made, before anything is touched; raises ServeError."""
+    """The socket of the records API, which is bound by the constructor, before anything is changed. Raise
+    ServeError.
+    """
 
     def __init__(self, config: BrokerConfig, taken: Collection[str], *, insecure: bool) -> None:
-        """`taken`: the addresses of the listeners."""
+        """Bind the socket. `taken` are the addresses of the listeners."""
         self._token = _token_of(config)
         self._tls_listener = _listener_of(config)
         self._http: HttpServer | None = None
@@ -42,7 +44,7 @@ class RecordsApiPort:
 
     @property
     def tls_listener(self) -> str | None:
-        """The listener that it shares a certificate with."""
+        """The name of the listener whose certificate the API uses; None without TLS."""
         return self._tls_listener
 
     @property
@@ -67,13 +69,13 @@ class RecordsApiPort:
         logger.warning("records API on %s: other machines may read its token without TLS (--insecure)", where)
 
     async def start(self, services: Services, tls: TlsPort | None) -> None:
-        """Serve. `tls` has the certificate of the listener that is named."""
+        """Begin to serve. `tls` has the certificate of the named listener."""
         begin_to_listen(self._socket, BACKLOG, _PURPOSE)
         self._http = HttpServer("records API", RecordsApi(services, self._token).handle, refuse)
         await self._http.start(self._socket, None if tls is None else _renewed_by(tls))
 
     async def stop(self) -> None:
-        """Cut off who is being served, and close the socket. Harmless the second time."""
+        """Disconnect all clients, and close the socket. A second call has no effect."""
         if self._http is not None:
             await self._http.close()
             self._http = None
@@ -81,7 +83,7 @@ class RecordsApiPort:
 
 
 def _renewed_by(port: TlsPort) -> ssl.SSLContext:
-    """Return a context whose connections use the certificate that the listener has when they begin."""
+    """Return a context in which each new connection uses the listener's present certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 
     def choose(tls: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:

@@ -1,4 +1,4 @@
-"""Reading a document from https: or file:, in a thread: a server that is slow keeps nobody waiting but itself."""
+"""Reading a document from https: or file: in a thread, so that a slow server delays nothing else."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ _PART: Final = 1 << 16
 
 
 class NotRead(Exception):
-    """The text says why, for the log."""
+    """Error: a document could not be read. The text is the reason, for the log."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Another address may be one without TLS, or of another owner: the operator is to name it."""
+    """A refusal of redirects: another address may be without TLS, or have another owner, so the operator has to name
+    it.
+    """
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -33,7 +35,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def read_document(url: str, context: ssl.SSLContext | None) -> bytes:
-    """Read a document of at most MOST_BYTES. `context` verifies an https: server. Raise NotRead."""
+    """Return a document of at most MOST_BYTES. `context` verifies an https: server. Raise NotRead."""
     try:
         return _read_file(url) if urlsplit(url).scheme == "file" else _read_https(url, context)
     except urllib.error.HTTPError as error:
@@ -71,11 +73,13 @@ def _bounded(data: bytes) -> bytes:
 
 Outcome = bytes | NotRead
 InThread = Callable[[Callable[[], bytes], Callable[[Outcome], None]], None]
-"""Does the work in a thread, then calls back on the loop's thread with what came of it."""
+"""A function that does work in a thread, then passes its result to a callback on the loop's thread."""
 
 
 def in_thread(hand_back: Callable[[Callable[[], None]], object]) -> InThread:
-    """`hand_back` runs a call on the loop's thread, from any thread; RuntimeError where the loop has ended."""
+    """Return a function that runs work in a thread. `hand_back` runs a call on the loop's thread, from any thread;
+    it raises RuntimeError if the loop has ended.
+    """
 
     def begin(work: Callable[[], bytes], done: Callable[[Outcome], None]) -> None:
         def run() -> None:

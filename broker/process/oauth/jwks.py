@@ -1,7 +1,7 @@
-"""An issuer's public keys (JWKS, RFC 7517), and whether one of them has signed a token (RFC 7515).
+"""An issuer's public keys (JWKS, RFC 7517), and the check that one of them has signed a token (RFC 7515).
 
-Needs the libraries PyJWT and `cryptography` (the extra shareq[oauth]). Which algorithms a key may have signed with is
-decided by the key, never by the token: a token cannot choose `none`, nor have a public key taken for a secret one.
+Needs the libraries PyJWT and `cryptography` (the extra shareq[oauth]). The allowed algorithms depend on the key,
+never on the token, so that a token cannot choose `none`, or have a public key used as a secret one.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _MOST_TRIED: Final = 8  # keys that a token without `kid` is tried with
 
 
 class MissingLibrary(Exception):
-    """PyJWT, or what it verifies with, is not installed."""
+    """Error: PyJWT, or the library that it uses for verification, is not installed."""
 
 
 class UnusableKeys(Exception):
-    """A document without a key that can verify a token. The text says why, for the log."""
+    """Error: a document has no key that can verify a token. The text is the reason, for the log."""
 
 
 class UnknownKey(TokenRefused):
-    """A token that is signed with a key that is not there, or not there yet."""
+    """Error: a token is signed with a key that is not in the set, at least not yet."""
 
 
 class Key(NamedTuple):
-    """`algorithms` are those that this key may have signed with; `id` is its `kid`, None without."""
+    """A public key. `algorithms` are those with which it may have signed; `id` is its `kid`, None if it has none."""
 
     id: str | None
     algorithms: tuple[str, ...]
@@ -44,7 +44,7 @@ class Key(NamedTuple):
 
 
 def require_library() -> None:
-    """Raise MissingLibrary if the library is missing. Takes a tenth of a second the first time."""
+    """Raise MissingLibrary if the library is missing. The first call takes a tenth of a second."""
     try:
         from jwt.algorithms import has_crypto
     except ImportError:
@@ -54,7 +54,7 @@ def require_library() -> None:
 
 
 class KeySet:
-    """The keys of one issuer that can verify tokens. `left_out` describes the others, and why, for the log."""
+    """The keys of one issuer that can verify tokens. `left_out` describes the others, with reasons, for the log."""
 
     def __init__(self, keys: Sequence[Key], left_out: Sequence[str] = ()) -> None:
         from jwt.api_jws import PyJWS
@@ -67,7 +67,7 @@ class KeySet:
     def payload(self, token: str) -> bytes:
         """Return the signed payload.
 
-        Raise TokenRefused; UnknownKey if a key that is not in the set may have signed it.
+        Raise TokenRefused, or UnknownKey if a key that is not in the set may have signed it.
         """
         from jwt.exceptions import PyJWTError
 
@@ -93,7 +93,7 @@ class KeySet:
 
 
 def read_keys(data: bytes) -> KeySet:
-    """Return the keys of a JWKS document. Raises UnusableKeys where none is usable."""
+    """Return the keys of a JWKS document. Raise UnusableKeys if none can be used."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ def _key(row: object) -> Key:
 
 
 def _public_key(row: Mapping[str, object], algorithm: str) -> Any:
-    """Build the public key from the public members alone: an issuer's published private key does not count as one.
+    """Return the public key made from only the public members, so that a published private key is not used.
 
     Raise ValueError if it is damaged or too short.
     """

@@ -1,4 +1,4 @@
-"""The keys of one issuer while the broker runs: read again now and then, and kept when that fails."""
+"""The keys of one issuer while the broker runs: they are read again periodically, and kept if that fails."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from shareq.broker.security.oauth.settings import OauthSettings
 logger = logging.getLogger(__name__)
 
 UNKNOWN_KEY_PAUSE_MS: Final = 10_000
-"""Tokens of unknown keys have the keys read again at most this often, however many there are."""
+"""The shortest time in ms between two reads caused by tokens with unknown keys."""
 
 
 class IssuerKeys:
-    """`read` gives the document, or raises NotRead; it runs in a thread (`in_thread`). Everything else is the loop's.
+    """The keys of one issuer. `read` returns the document, or raises NotRead; it runs in a thread (`in_thread`). All
+    else runs on the loop.
 
-    One read is under way at a time. `listener` is for the log.
+    At most one read is in progress. `listener` is the name for the log.
     """
 
     def __init__(
@@ -42,12 +43,12 @@ class IssuerKeys:
         self._first: Callable[[], None] | None = None
 
     def start(self, tried: Callable[[], None]) -> None:
-        """Begin to read, from now on until `stop`. `tried` is called when that has succeeded or failed once."""
+        """Begin to read periodically, until `stop`. `tried` is called when the first read has succeeded or failed."""
         self._first = tried
         self.refresh()
 
     def stop(self) -> None:
-        """Read no more. Harmless the second time."""
+        """Stop reading. A second call has no effect."""
         self._stopped = True
         self._first = None
         self._timer.stop()
@@ -58,7 +59,7 @@ class IssuerKeys:
         return self._failures
 
     def payload(self, token: str) -> bytes:
-        """Return the signed payload. Raise TokenRefused; an unknown key has the keys read again soon."""
+        """Return the signed payload. Raise TokenRefused; after an unknown key, the keys are read again soon."""
         if self._keys is None:
             raise TokenRefused("the issuer's keys could not be read yet")
         try:
@@ -69,7 +70,7 @@ class IssuerKeys:
             raise
 
     def refresh(self) -> None:
-        """Read now, unless that is under way."""
+        """Read the keys now, unless a read is in progress."""
         if self._reading or self._stopped:
             return
         self._timer.stop()

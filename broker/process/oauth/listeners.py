@@ -1,4 +1,4 @@
-"""OAUTHBEARER of a broker's listeners: whose keys each has, and what makes its exchanges."""
+"""OAUTHBEARER of a broker's listeners: the keys of each, and its exchanges."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OauthListeners:
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         """Read the listeners' settings.
 
-        Raises ConfigError: the extra is missing, or a file that is named cannot be used.
+        Raise ConfigError if the extra is missing, or a named file cannot be used.
         """
         self._clock = clock
         self._settings: dict[str, OauthSettings] = {}
@@ -51,7 +51,7 @@ class OauthListeners:
             self._keys[name] = IssuerKeys(name, settings, clock, read, begin)
 
     async def start(self) -> None:
-        """Read the keys of every listener; returns when each was tried once."""
+        """Read the keys of every listener. Return when each read has succeeded or failed once."""
         tried = [asyncio.Event() for _ in self._keys]
         for keys, event in zip(self._keys.values(), tried, strict=True):
             keys.start(event.set)
@@ -59,12 +59,12 @@ class OauthListeners:
             await event.wait()
 
     def stop(self) -> None:
-        """Read no more. Harmless the second time."""
+        """Stop reading keys. A second call has no effect."""
         for keys in self._keys.values():
             keys.stop()
 
     def begin(self, name: str) -> Callable[[bool], Exchange] | None:
-        """Return the factory of the listener's exchanges; None if it has no OAUTHBEARER."""
+        """Return the function that begins the listener's exchanges; None if it has no OAUTHBEARER."""
         settings = self._settings.get(name)
         if settings is None:
             return None
@@ -73,7 +73,7 @@ class OauthListeners:
 
 
 def _check(payload_of: Callable[[str], bytes], rules: ClaimRules, clock: Clock, token: str) -> Bearer:
-    """Return the token's bearer. Raise TokenRefused, which names whom the token claims to be for."""
+    """Return the token's bearer. Raise TokenRefused, which has the name that the token claims."""
     try:
         payload = payload_of(token)
         return check_claims(payload, rules, clock.wall_ms())
@@ -112,7 +112,7 @@ def _context(settings: OauthSettings) -> ssl.SSLContext | None:
 
 
 def _check_file(settings: OauthSettings, read: Callable[[], bytes]) -> None:
-    """Check a file at the start, so that a mistake in its name is found then. Raises ConfigError."""
+    """Check a file during the start, so that a mistake in its name is found then. Raise ConfigError."""
     url = settings.keys_url
     if not url.text.startswith("file:"):
         return

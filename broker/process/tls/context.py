@@ -1,4 +1,4 @@
-"""OpenSSL's context of one listener, made of what its stores hold."""
+"""OpenSSL's context of one listener, made from its key store and trust store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _DESCRIPTORS: Final = "/proc/self/fd"
 
 
 class Made(NamedTuple):
-    """A context and its certificate's facts. `source` and `value` are the property that the certificate is from."""
+    """A context and the facts about its certificate. `source` and `value` are the property from which the
+    certificate was read.
+    """
 
     context: ssl.SSLContext
     subject: Subject
@@ -31,7 +33,7 @@ class Made(NamedTuple):
 def make_context(settings: TlsSettings) -> Made:
     """Read the stores and make the context.
 
-    Raises ConfigError, which names the property and, where it is no secret, its value.
+    Raise ConfigError, which names the property and, unless it is secret, its value.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     versions = [_VERSIONS[name] for name in settings.versions]
@@ -81,9 +83,9 @@ def _load_trusted(context: ssl.SSLContext, store: TrustStore) -> None:
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """Yield the path of a file with the text: OpenSSL takes keys by file alone.
+    """Yield the path of a file with the text, because OpenSSL reads keys only from files.
 
-    In memory where the system has such files.
+    The file is in memory if the system has such files.
     """
     if hasattr(os, "memfd_create") and os.path.isdir(_DESCRIPTORS):
         with open(os.memfd_create("shareq-tls"), "w") as memory:

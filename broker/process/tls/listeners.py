@@ -1,7 +1,7 @@
-"""The TLS of a broker's listeners: made at the start, renewed while it runs.
+"""TLS of a broker's listeners: it is set up at the start, and renewed while the broker runs.
 
-Renewed by AlterConfigs of a listener's stores, and by SIGHUP. What does not fit is refused as a whole for its listener,
-and the certificate of before stays; connections that are open keep the one that they began with.
+AlterConfigs of a listener's stores, and SIGHUP, renew certificates. If one is unsuitable, its listener keeps the
+previous certificate. Open connections keep the one with which they began.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Running(NamedTuple):
-    """`port` is what new connections use; `made` is what its context was made of."""
+    """The present TLS of a listener: `port` is used by new connections; `made` is what its context was made from."""
 
     port: TlsPort
     made: Made
@@ -39,7 +39,7 @@ class TlsListeners:
     """One broker's listeners with TLS, by name. Everything runs on the loop's thread."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
-        """Read every store. Raises ConfigError."""
+        """Read every store. Raise ConfigError."""
         self._running: dict[str, _Running] = {}
         for name, security in config.security.items():
             if security.tls is not None:
@@ -53,13 +53,13 @@ class TlsListeners:
         return self._running[name].port
 
     def certificate_ends_s(self, name: str) -> int:
-        """Return the end of the listener's certificate, in seconds since the epoch."""
+        """Return when the listener's certificate expires, in seconds since the epoch."""
         return self._running[name].made.subject.not_after_s
 
     def prepare(self, config: BrokerConfig, names: Collection[str]) -> Callable[[], None]:
-        """Read the stores that are configured for these listeners, named in small letters.
+        """Read the stores configured for these listeners, named in lower case.
 
-        Return a function that puts them to use; nothing changes before its call. Raise ConfigError for an unknown
+        Return a function that applies them; nothing changes before it is called. Raise ConfigError for an unknown
         listener, or an unsuitable certificate.
         """
         by_name = {name.lower(): name for name in self._running}
@@ -74,7 +74,7 @@ class TlsListeners:
         return partial(self._use, made)
 
     def renew(self, config: BrokerConfig) -> None:
-        """Read every store again, as on SIGHUP. An unsuitable certificate is logged, and not used."""
+        """Read every store again, as after SIGHUP. An unsuitable certificate is logged, and not used."""
         for name in list(self._running):
             try:
                 self.prepare(config, (name.lower(),))()
@@ -92,7 +92,7 @@ class TlsListeners:
 def principal_of_certificate(rules: MappingRules, certificate: bytes | None) -> str:
     """Return the principal of a client with this certificate in DER, or with none.
 
-    ValueError says why it is not let in.
+    Raise ValueError, with the reason, if it is refused.
     """
     if certificate is None:
         return ANONYMOUS

@@ -1,4 +1,6 @@
-"""PKCS12 stores as PEM blocks. Needs the library `cryptography` (the extra shareq[tls]): OpenSSL's is not in Python."""
+"""PKCS12 stores as PEM blocks. This needs the library `cryptography` (the extra shareq[tls]), since Python has no
+access to OpenSSL's functions for them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _WRONG: Final = "cannot be read as PKCS12: the password is wrong, or the file is
 def key_store_pem(
     data: bytes, kind: Setting, location: Setting, password: str
 ) -> tuple[list[PemBlock], list[PemBlock]]:
-    """Return the certificates, leaf first, and the key. Raises ConfigError."""
+    """Return the certificates, leaf first, and the key. Raise ConfigError."""
     store = _loaded(data, kind, location, password)
     certificates = [each.certificate for each in (store.cert, *store.additional_certs) if each is not None]
     if store.key is None or store.cert is None:
@@ -31,7 +33,7 @@ def key_store_pem(
 
 
 def trust_store_pem(data: bytes, kind: Setting, location: Setting, password: str) -> list[PemBlock]:
-    """All certificates. Raises ConfigError."""
+    """Return all certificates. Raise ConfigError."""
     store = _loaded(data, kind, location, password)
     found = [each.certificate for each in (store.cert, *store.additional_certs) if each is not None]
     return _pem([each.public_bytes(Encoding.PEM) for each in found])

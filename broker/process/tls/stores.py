@@ -1,4 +1,4 @@
-"""Key stores and trust stores, read from files or texts. ConfigError names the property, never a secret."""
+"""Key stores and trust stores, read from files or texts. ConfigErrors name the property, never a secret."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _JAVA_STORES: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")  # JKS and JCEK
 
 
 class KeyMaterial(NamedTuple):
-    """Certificate with its chain, leaf first, and key, in PEM; `password` is the key's, "" for none.
+    """A certificate with its chain, leaf first, and its key, in PEM; `password` is the key's, "" for none.
 
-    `certificate` is the leaf in DER; `source` is the property that names the store, `value` the part of its value that
-    may be shown.
+    `certificate` is the leaf in DER; `source` is the property that names the store, `value` the part of its value
+    that may be shown.
     """
 
     pem: str
@@ -32,7 +32,7 @@ class KeyMaterial(NamedTuple):
 
 
 def read_key_store(store: KeyStore) -> KeyMaterial:
-    """Read a key store. Raises ConfigError."""
+    """Return the content of a key store. Raise ConfigError."""
     if store.key is not None and store.chain is not None:
         certificates = [block for block in _text_blocks(store.chain) if block.is_certificate]
         keys = [block for block in _text_blocks(store.key) if block.is_key]
@@ -52,7 +52,7 @@ def read_key_store(store: KeyStore) -> KeyMaterial:
 
 
 def read_trust_store(store: TrustStore) -> str:
-    """Return the certificates in PEM. Raises ConfigError."""
+    """Return the certificates in PEM. Raise ConfigError."""
     if store.certificates is not None:
         name, value, blocks = store.certificates.name, HIDDEN, _text_blocks(store.certificates)
     else:
@@ -117,7 +117,9 @@ def _file_blocks(data: bytes, location: Setting, kind: Setting) -> list[PemBlock
 
 
 def _check_pkcs12(data: bytes, location: Setting, kind: Setting) -> None:
-    """Raise ConfigError unless the file is PKCS12. As in Java, type JKS accepts it; a real JKS file is refused."""
+    """Raise ConfigError unless the file is PKCS12. As in Java, a PKCS12 file may have type JKS; a real JKS file is
+    refused.
+    """
     if data.startswith(_JAVA_STORES):
         _refuse_java_store(location)
     if data[:1] != bytes((_DER_SEQUENCE,)):

@@ -14,18 +14,22 @@ _SHOWN: Final = 100  # characters of a claim in a log line
 
 
 class TokenRefused(Exception):
-    """The reason why a token is refused, for the log: it names claims, and never holds the token."""
+    """Error: a token is refused. The text is the reason, for the log: it names claims, and never has the token in
+    it.
+    """
 
 
 class Bearer(NamedTuple):
-    """The user of a token, and for how many milliseconds from now on it is valid, at least 1."""
+    """The user of a token, and the number of milliseconds for which it is still valid, at least 1."""
 
     user: str
     lifetime_ms: int
 
 
 def check_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Bearer:
-    """Check the claims of a token with a valid signature. `now_ms` is since the epoch. Raise TokenRefused."""
+    """Check the claims of a token with a valid signature. `now_ms` is since the epoch. Return its bearer; raise
+    TokenRefused.
+    """
     claims = _object(payload)
     expires_ms = _time_ms(claims, "exp")
     issued_ms = _time_ms(claims, "iat")
@@ -49,7 +53,7 @@ def check_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Bearer:
 
 
 def claimed_subject(token: str, rules: ClaimRules) -> str:
-    """Return the subject that a token claims, for the log, even if the token is invalid."""
+    """Return the subject that a token claims, for the log; the token may be invalid."""
     payload = (token + "..").split(".")[1]
     try:
         claims = _object(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -59,7 +63,7 @@ def claimed_subject(token: str, rules: ClaimRules) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a claim or header for the log: on one line, and short."""
+    """Return a claim or header for the log: on one line, and cut if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -90,7 +94,7 @@ def _check_audience(claims: Mapping[str, object], rules: ClaimRules) -> None:
 
 
 def _check_scopes(given: object, name: str) -> None:
-    """Check the scopes' form only: a text is one scope here, as in Apache Kafka."""
+    """Check only the form of the scopes. A text is one scope here, as in Apache Kafka."""
     scopes = given if isinstance(given, list) else [given] if isinstance(given, str) else []
     texts = [each.strip() for each in scopes if isinstance(each, str)]
     if len(texts) != len(scopes) or not all(texts) or len(set(texts)) != len(texts):

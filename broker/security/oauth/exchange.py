@@ -1,4 +1,4 @@
-"""OAUTHBEARER of the server's side (RFC 7628, KIP-255), in the words of Apache Kafka. Sans-IO.
+"""The server's side of OAUTHBEARER (RFC 7628, KIP-255), with the error texts of Apache Kafka. Sans-IO.
 
 client  n,,^Aauth=Bearer TOKEN^A^A
 broker  (nothing)                          the token is good
@@ -21,7 +21,9 @@ _INVALID_TOKEN: Final = '{"status":"invalid_token"}'
 
 
 class OauthExchange:
-    """`check` gives whom a token is for, or raises TokenRefused. `again`: it is a re-authentication."""
+    """An exchange of OAUTHBEARER. `check` returns a token's bearer, or raises TokenRefused. `again`: it is a
+    re-authentication.
+    """
 
     __slots__ = ("_again", "_check", "claimed", "lifetime_ms", "refusal", "user")
 
@@ -66,7 +68,7 @@ _AUTH: Final = re.compile(r"([A-Za-z0-9_]+) +([-_.A-Za-z0-9]+)")
 
 
 class FirstMessage(NamedTuple):
-    """`authorization_id` is "" where the client gives none."""
+    """The client's first message. `authorization_id` is "" if the client sends none."""
 
     authorization_id: str
     token: str
@@ -76,7 +78,7 @@ class FirstMessage(NamedTuple):
 
 
 def parse_first_message(data: bytes) -> FirstMessage:
-    """ValueError names the fault, without any part of the input."""
+    """Return the parsed message. Raise ValueError, which names the fault without any part of the input."""
     try:
         match = _MESSAGE.fullmatch(data.decode("ascii"))
     except UnicodeDecodeError:

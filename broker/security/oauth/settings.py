@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class ClaimRules(NamedTuple):
     """The rules for a token's claims.
 
-    The token must name one of `audiences`; if these are empty, its audience does not matter. `issuer` is None if any
-    key holder may have issued it. `clock_skew_s` is the greatest allowed difference to the issuer's clock.
+    The token must name one of `audiences`, unless these are empty. `issuer` is None if the token may be from any
+    holder of a key. `clock_skew_s` is the greatest allowed difference to the issuer's clock.
     """
 
     audiences: tuple[str, ...]
@@ -23,9 +23,10 @@ class ClaimRules(NamedTuple):
 
 
 class OauthSettings(NamedTuple):
-    """`keys_url` is the place of the issuer's keys, https: or file:; `trusted` are the authorities for that server,
-    None for those that this machine trusts. They are read every `refresh_ms`; after a failure again after `retry_ms`,
-    which doubles up to `retry_max_ms`.
+    """One listener's settings. `keys_url` is where the issuer's keys are, https: or file:; `trusted` are the
+    authorities for that server, None for those that this machine trusts.
+
+    The keys are read every `refresh_ms`; after a failure again after `retry_ms`, which doubles up to `retry_max_ms`.
     """
 
     keys_url: Setting

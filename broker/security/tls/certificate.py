@@ -6,9 +6,9 @@
     Extension       SEQUENCE { OBJECT IDENTIFIER, BOOLEAN?, OCTET STRING }
     Name            SEQUENCE OF SET OF SEQUENCE { OBJECT IDENTIFIER, value }
 
-OpenSSL has read and checked the certificate by then. The names that `getpeercert` returns lack the types of the values,
-which are a part of Java's text of an attribute without a keyword, such as a mail address; the library `cryptography`,
-an extra, writes names by RFC 4514, which differs.
+OpenSSL has already read and checked the certificate. The names that `getpeercert` returns lack the types of the
+values, which Java shows for an attribute without a keyword, such as a mail address. The library `cryptography`, an
+extra, writes names by RFC 4514, which differs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _MAX_LENGTH_BYTES: Final = 4
 
 
 class MalformedDer(ValueError):
-    """Unexpected DER. The text names the fault."""
+    """Error: DER is malformed. The text names the fault."""
 
 
 class Der(NamedTuple):
-    """One value: its tag, its content, and `whole`, tag and length included."""
+    """One value in DER: its tag, its content, and `whole`, which includes tag and length."""
 
     tag: int
     content: bytes
@@ -42,7 +42,9 @@ class Der(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """`name` is the subject's Name, `alternatives` its subjectAltNames, each in DER; `not_after_s` since the epoch."""
+    """The subject of a certificate: `name` is its Name, `alternatives` its subjectAltNames, each in DER;
+    `not_after_s` is its expiry in seconds since the epoch.
+    """
 
     name: bytes
     alternatives: frozenset[bytes]
@@ -50,7 +52,7 @@ class Subject(NamedTuple):
 
 
 def read_der(data: bytes) -> list[Der]:
-    """Return the values of a text in DER, one after the other. Raises MalformedDer."""
+    """Return the values in a text in DER, one after the other. Raise MalformedDer."""
     values: list[Der] = []
     at = 0
     while at < len(data):
@@ -73,7 +75,7 @@ def read_der(data: bytes) -> list[Der]:
 
 
 def only(data: bytes, tag: int) -> bytes:
-    """Return the content of the single value of that tag in the data. MalformedDer."""
+    """Return the content of the only value in the data, which has that tag. Raise MalformedDer."""
     values = read_der(data)
     if len(values) != 1 or values[0].tag != tag:
         raise MalformedDer(f"not one value with the tag {tag:#x}")
@@ -81,7 +83,7 @@ def only(data: bytes, tag: int) -> bytes:
 
 
 def subject_of(certificate: bytes) -> Subject:
-    """Parse the subject of a certificate in DER. Raise MalformedDer."""
+    """Return the subject of a certificate in DER. Raise MalformedDer."""
     whole = read_der(only(certificate, SEQUENCE))
     if len(whole) != 3 or whole[0].tag != SEQUENCE:
         raise MalformedDer("not a certificate")

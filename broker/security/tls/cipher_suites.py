@@ -1,4 +1,4 @@
-"""Cipher suites by Java's names, and OpenSSL's names for them. Those with forward secrecy alone."""
+"""Cipher suites by Java's names, and OpenSSL's names for them. Only those with forward secrecy are listed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ OF_TLS_1_2: Final = {
 
 
 class Chosen(NamedTuple):
-    """The versions that are left, and OpenSSL's names of the suites of TLS 1.2; none: OpenSSL's own choice."""
+    """The remaining TLS versions, and OpenSSL's names of the suites of TLS 1.2; if these are empty, OpenSSL chooses."""
 
     versions: tuple[str, ...]
     ciphers: tuple[str, ...]
 
 
 def choose(versions: Iterable[str], suites: Iterable[str]) -> Chosen:
-    """Return the versions that remain with these suites (none: all). ValueError names what is allowed.
+    """Return the versions that remain with these suites (empty: all). Raise ValueError, which names the allowed
+    ones.
 
-    Python cannot enable suites of TLS 1.3 one by one: either all three of them are named, or none is, and TLS 1.3 is
-    off.
+    Python cannot enable suites of TLS 1.3 one by one: either all three are named, or none, and then TLS 1.3 is off.
     """
     versions, suites = tuple(versions), tuple(suites)
     if not versions or any(version not in VERSIONS for version in versions):

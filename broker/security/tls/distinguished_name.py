@@ -1,7 +1,9 @@
-"""Distinguished names as Java writes them (RFC 2253, `X500Principal.getName()`): `CN=alice,OU=Orders,O=Example,C=DE`.
+"""Distinguished names as Java writes them (RFC 2253, `X500Principal.getName()`):
+`CN=alice,OU=Orders,O=Example,C=DE`.
 
-Attributes with a keyword there are the nine below; every other one is its object identifier, with its value in DER and
-in hexadecimal, as is a value that is no text. What ACLs and `super.users` name has to agree with that to the letter.
+In Java the nine attributes below have a keyword. Any other one is written as its object identifier, with its value
+in DER and hexadecimal, as is a value that is not text. The names in ACLs and `super.users` must agree with this text
+exactly.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _WHITE: Final = " \r"
 
 
 def distinguished_name(name: bytes) -> str:
-    """Return the text of a Name in DER; "" for one without attributes. MalformedDer."""
+    """Return the text of a Name in DER; "" for one without attributes. Raise MalformedDer."""
     sets = read_der(only(name, SEQUENCE))
     return ",".join("+".join(map(_attribute, _members(each))) for each in reversed(sets))
 

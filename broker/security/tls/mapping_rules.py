@@ -2,11 +2,13 @@ r"""`ssl.principal.mapping.rules`: from the distinguished name of a client's cer
 
     rules        rule *( "," rule )
     rule         "DEFAULT"                                  the distinguished name itself
-                 "RULE:" pattern "/" replacement "/" [LU]   where all of the name matches; L: small letters, U: capitals
+                 "RULE:" pattern "/" replacement "/" [LU]   if the whole name matches; L: lower case, U: upper case
     pattern      a regular expression; "/" is written "\/"
-    replacement  text with $1, $2, ... for the pattern's groups, $0 for all of it; "\" makes the next one literal
+    replacement  text with $1, $2, ... for the pattern's groups, $0 for the whole match; "\" makes the next character
+    literal
 
-The first rule that matches decides. As in Apache Kafka, a group that a pattern with groups does not have is text.
+The first rule that matches decides. As in Apache Kafka, the number of a group that the pattern does not have is
+text, if the pattern has groups.
 """
 
 from __future__ import annotations
@@ -23,15 +25,15 @@ _FLAG: Final = re.compile(r"[LU]?")
 _REST: Final = re.compile(r"\s*(?:,\s*|\Z)")
 
 Replacement = tuple[str | int, ...]
-"""Texts, and numbers of groups."""
+"""A replacement: texts, and numbers of groups."""
 
 
 class NoMatchingRule(Exception):
-    """No rule is for this name: its client is not let in."""
+    """Error: no rule matches this name, so its client is refused."""
 
 
 class MappingRules:
-    """The rules in a text. ValueError names the fault of a rule."""
+    """The rules in a text. Raise ValueError, which names the fault of a rule."""
 
     __slots__ = ("_rules",)
 
@@ -41,7 +43,7 @@ class MappingRules:
             raise ValueError("must have a rule; DEFAULT takes the name as it is")
 
     def user(self, name: str) -> str:
-        """Return the user name for a distinguished name. Raises NoMatchingRule."""
+        """Return the user name for a distinguished name. Raise NoMatchingRule."""
         for rule in self._rules:
             if rule is None:
                 return name
@@ -60,7 +62,7 @@ class _Rule:
         self._flag = flag
 
     def apply(self, name: str) -> str | None:
-        """Apply the rule; None if it does not match the name."""
+        """Return the rule's result for a name; None if the rule does not match the name."""
         if self._pattern.fullmatch(name) is None:
             return None
         # As Java's replaceAll: what a search finds is replaced, which need not be what matched as a whole.
@@ -138,8 +140,9 @@ def _pieces(text: str, groups: int) -> list[str | int]:
 
 
 def _group(digits: str, groups: int) -> tuple[int | None, int]:
-    """Return the group that the digits name, and how many digits that takes: as many as still name a group. The group
-    is None if the first digit names none.
+    """Return the group that the digits name, and the number of digits used: as many as still name a group.
+
+    The group is None if the first digit names none.
     """
     number = int(digits[0])
     if number > groups:

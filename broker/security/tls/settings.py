@@ -17,7 +17,7 @@ CLIENT_AUTH_REQUIRED: Final = "required"
 
 
 class Setting:
-    """A property as it was given: its whole name, with the listener's prefix if it has one, and its text."""
+    """A property as it was set: its full name, with the listener's prefix if it has one, and its text."""
 
     __slots__ = ("name", "text")
 
@@ -50,10 +50,10 @@ class TrustStore(NamedTuple):
 
 
 class TlsSettings(NamedTuple):
-    """TLS of one listener. `client_auth` is none, requested or required; `trusted` is None only with none.
+    """TLS settings of one listener. `client_auth` is none, requested or required; `trusted` is None only with none.
 
-    `versions` are Java's names, `ciphers` OpenSSL's for TLS 1.2 (empty: OpenSSL's default). `rules` derive a user from
-    a client's certificate; None where SASL does.
+    `versions` are Java's names, `ciphers` OpenSSL's for TLS 1.2 (empty: OpenSSL's default). `rules` derive a user
+    from a client's certificate; None if SASL names the user.
     """
 
     keys: KeyStore
