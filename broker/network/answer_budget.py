@@ -4,12 +4,13 @@ Records are read into memory before they are sent, up to `fetch.max.bytes` for e
 have not taken are counted over all connections, each whole until its last byte is taken: so long its memory is held.
 
 * An answer may fill one half of the remaining total. So a few slow clients get whole answers, many get smaller ones.
-* When three quarters are held, nothing more is read for anybody (`has_room`): fetches wait, and connections that took
+* When three quarters are held, nothing more is read for anybody (`has_room`): fetches wait, and connections that
+  took
   less than `LEAST_BYTES` in `STALL_MS` are closed. They are looked at only then, and not all at once.
 * The last quarter is for answers of other kinds. When more than the total is held, the connection checked least
-  recently is closed, first those that took nothing.
+  recently is closed, first those that accepted nothing.
 
-What is held is therefore never more than the total and one answer.
+So never more is held than the total and one answer.
 """
 
 from __future__ import annotations
