@@ -144,8 +144,9 @@ def _when_done(scene: Scene) -> Verdict:
         scene.wait_for(
             lambda: len(journals.seen().confirmed) >= len(produced) or quiet_s() > LOOKS_S, "the end of records", 180
         )
+        seen = journals.seen()  # before the states: these have all that is confirmed by now
         states = read_states(scene.cluster.bootstrap, GROUP, TOPIC)
-        verdict = judged(journals.seen(), produced, states.is_finished)
+        verdict = judged(seen, produced, states.is_finished)
         if not verdict.lost or quiet_s() > QUIET_S:
             return verdict
         time.sleep(LOOKS_S)
