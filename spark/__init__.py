@@ -12,11 +12,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
 
     from shareq.spark.data_source import KafkaShareSource
 
-__all__ = ["KafkaShareSource", "register"]
+__all__ = ["KafkaShareSource", "batches", "register"]
 
 
 def register(spark: SparkSession | None = None) -> None:
@@ -34,6 +36,21 @@ def register(spark: SparkSession | None = None) -> None:
     if session is None:
         raise RuntimeError("no Spark session is active: start one first, or call shareq.spark.register(spark)")
     registration.register(session)
+
+
+def batches(spark: SparkSession, options: Mapping[str, object]) -> Iterator[DataFrame]:
+    """Yield what a share group has now, in DataFrames, without a streaming query and its checkpoint.
+
+    The records of a DataFrame stay locked while the caller works with it, are accepted when the next one is asked for,
+    and given back when the loop ends before that. `options` are those of the source. Raises PySparkNeeded,
+    OptionsError, ClientError.
+    """
+    from shareq.spark.versions import check_pyspark
+
+    check_pyspark()
+    from shareq.spark.batch_reading import batches
+
+    return batches(spark, options)
 
 
 def __getattr__(name: str) -> Any:

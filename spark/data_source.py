@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
 
@@ -12,6 +13,7 @@ from shareq.spark.options import OptionsError, SourceOptions
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+    from shareq.spark.batch_reading import RangesReader
     from shareq.spark.reader import ShareGroupStreamReader
     from shareq.spark.sink.options import SinkOptions
     from shareq.spark.sink.writer import BatchWriter, StreamWriter
@@ -32,7 +34,7 @@ class KafkaShareSource(DataSource):
 
     def schema(self) -> str:
         """Return the schema of the options. Raises OptionsError, at load()."""
-        return columns.ddl(SourceOptions.parse(self.options).columns)
+        return columns.ddl(SourceOptions.parse(_without_ranges(self.options)).columns)
 
     def streamReader(self, schema: StructType) -> ShareGroupStreamReader:
         """Return the reader of the options.
@@ -48,12 +50,21 @@ class KafkaShareSource(DataSource):
         wanted = [(field.name, field.dataType.simpleString(), field.nullable) for field in schema.fields]
         return ShareGroupStreamReader(options, columns.chosen(wanted, options.columns))
 
-    def reader(self, schema: StructType) -> NoReturn:
-        raise NoBatchReader(
-            "kafka-share: there is no spark.read of a share group: Spark notifies a batch source of nothing after its "
-            "job succeeded, so it could only acknowledge too early or never. Use spark.readStream with "
-            ".trigger(availableNow=True), which reads what is there now and ends"
-        )
+    def reader(self, schema: StructType) -> RangesReader:
+        """Return the reader of a DataFrame that `shareq.spark.batches` made. Raises NoBatchReader for any other."""
+        from shareq.spark.batch_reading import RANGES, RangesReader
+
+        ranges = self.options.get(RANGES)
+        if ranges is None:
+            raise NoBatchReader(
+                "kafka-share: there is no spark.read of a share group: Spark notifies a batch source of nothing after "
+                "its job succeeded, so it could only acknowledge too early or never. Use spark.readStream with "
+                ".trigger(availableNow=True), which reads what is there now and ends, or shareq.spark.batches(spark, "
+                "options), which does so without a checkpoint"
+            )
+        options = SourceOptions.parse(_without_ranges(self.options))
+        wanted = [(field.name, field.dataType.simpleString(), field.nullable) for field in schema.fields]
+        return RangesReader(options, columns.chosen(wanted, options.columns), ranges)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """Return the writer of a DataFrame. Raises OptionsError; SchemaError for columns that make no records."""
@@ -79,3 +90,9 @@ class KafkaShareSource(DataSource):
         given = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         taken.check(given, topic=options.topic)
         return options
+
+
+def _without_ranges(options: Mapping[str, str]) -> dict[str, str]:
+    from shareq.spark.batch_reading import RANGES
+
+    return {name: value for name, value in options.items() if name.lower() != RANGES}

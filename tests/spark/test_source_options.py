@@ -90,7 +90,8 @@ def test_there_is_no_batch_reader_and_it_says_why(stream: ShareStream, spark: Sp
     reader = spark.read.format("kafka-share").option("kafka.bootstrap.servers", stream.bootstrap)
     rows = reader.option("kafka.group.id", stream.group).option("subscribe", stream.topic)
     with pytest.raises(
-        Exception, match=r"Spark notifies a batch source of nothing .*readStream with .*availableNow=True"
+        Exception,
+        match=r"Spark notifies a batch source of nothing .*readStream with .*availableNow=True.*shareq\.spark\.batches",
     ):
         rows.load().count()
 
