@@ -1,4 +1,4 @@
-"""Administrative requests: how each finds its broker, and is tried again: to any, to the controller, to many at once.
+"""Administrative requests: the choice of the broker for each (any one, the controller, or many at once), and retries.
 
 Pure but for the `Network` it is given. Every call has default.api.timeout.ms in all.
 """

@@ -117,7 +117,7 @@ class Transactor:
         return error
 
     def write(self, topic: str, *values: bytes, partition: int = 0) -> ErrorCode:
-        """Write as a real producer does: older ones add the partition first."""
+        """Write as a real producer does: with older versions, add the partition first."""
         if not self.bumps:
             (error,) = self.add(topic, partition)
             if error:

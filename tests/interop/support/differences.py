@@ -114,18 +114,18 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         ours=lambda lines: _meaning(lines, 1),
     ),
     "first assignment": Difference(
-        "A joining member gets its partitions in the first answer, so a group's first two epochs are one.",
+        "A joining member gets its partitions in the first answer, so a group has one epoch in place of its first two.",
         apache=_each(_one_epoch_less),
     ),
     "records of a fresh group": Difference(
-        "New share partitions are made and handed out within one heartbeat, so there is one epoch for two. The start "
-        "offset of a share partition is written down before its first record is handed out.",
+        "New share partitions are created and assigned within one heartbeat, with one epoch in place of two. The start "
+        "offset of a share partition is stored before its first record is handed out.",
         apache=_with_half_the_epochs,
         ours=_without(r'type 1 .*"startOffset": \d+, "stateBatches": \[\]'),
     ),
     "no streams groups": Difference("There are no streams groups.", apache=_without(r"^  streams\.")),
     "no eligible leader replicas": Difference(
-        "With eligible leader replicas on, Apache Kafka sets min.insync.replicas for all brokers; here is one replica.",
+        "With eligible leader replicas on, Apache Kafka sets min.insync.replicas for all brokers; here it is not set.",
         apache=_without_min_isr,
     ),
     "broker properties": Difference(
@@ -138,7 +138,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         ours=_without(r"^  group\.share\.(enable|max\.groups)="),
     ),
     "unknown broker properties": Difference(
-        "Nothing here reads properties of plug-ins, so an unknown name is a mistake and is refused, not stored.",
+        "There are no plug-ins that could use an unknown property, so it is refused, not stored.",
         apache=_outcome("Completed updating"),
         ours=_outcome("InvalidRequestException: These configs cannot be updated dynamically: group.share.no.such"),
     ),
