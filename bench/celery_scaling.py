@@ -33,10 +33,7 @@ END: Final = "<!-- end of celery scaling -->"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row.
-
-    `at_once`: the most tasks that ran at one time. `rate` is in tasks a second while so many ran.
-    """
+    """A row. `at_once` is the most tasks that ran at one time; `rate` the tasks per second while that many ran."""
 
     workers: int
     tasks: int
@@ -51,7 +48,7 @@ class Row:
 
 
 def measure(workers: int, seconds: float) -> Row:
-    """Run for so many seconds on a broker of its own."""
+    """Run workers for `seconds` on a broker of their own."""
     tasks = round(workers * AT_ONCE * seconds / TASK_S)
     with standing(replace(SYSTEMS["celery"], units=workers)) as stand:
         taken, _ = stand.send(tasks, seconds=TASK_S).taken()

@@ -44,7 +44,7 @@ BATCH = bytes(range(1, 251)) * 4
 
 @dataclass(frozen=True)
 class Row:
-    """Microseconds per message."""
+    """A row of the table: microseconds per message."""
 
     message: str
     version: int

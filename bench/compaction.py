@@ -137,7 +137,7 @@ def storm(broker: Shareq, folder: Path, acks: int) -> tuple[dict[str, str], Stor
 
 
 def restarts(broker: Shareq, state: Stored) -> dict[str, str]:
-    """Kill and start, stop and start; AssertionError if the state changes."""
+    """Kill and start, stop and start; Raises AssertionError if the state changes."""
     seen = {}
     for how, end in (("kill -9", broker.kill), ("stop", broker.stop)):
         end()

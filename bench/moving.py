@@ -100,7 +100,7 @@ def timed(work: Callable[[], None]) -> float:
 
 
 def produce(bootstrap: str, records: int, options: argparse.Namespace) -> None:
-    """Produce records of random bytes, and wait until all are confirmed. RuntimeError if not."""
+    """Produce records of random bytes, and wait until all are confirmed. Raises RuntimeError if not."""
     settings: Mapping[str, str | int | float | bool] = {
         "bootstrap.servers": bootstrap,
         "enable.idempotence": True,

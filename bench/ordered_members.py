@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Records a second of all members together, and µs of the broker's CPU for one."""
+    """A result: records per second of all members together, and µs of the broker's CPU per record."""
 
     rate: float
     cpu_us: float

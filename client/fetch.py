@@ -38,7 +38,9 @@ _TAIL_AT: Final = 16
 
 
 class OffsetsGone(ClientError):
-    """Offsets that were asked for are not in the log: below its start, or beyond its end. Both ends as they are now."""
+    """The requested offsets are not in the log, but below its start or beyond its end. Both ends are the current
+    ones.
+    """
 
     def __init__(self, partition: str, offset: int, log_start: int, log_end: int) -> None:
         super().__init__(f"{partition}: offset {offset} is not in the log, which has {log_start} to {log_end - 1}")
@@ -67,7 +69,7 @@ class Fetched(NamedTuple):
 
 
 class RangeFetcher:
-    """Fetches ranges from their leaders. One thread at a time; connections stay open for the next range."""
+    """A fetcher of ranges from their leaders. One thread at a time; connections stay open for the next range."""
 
     def __init__(self, config: ClientConfig) -> None:
         self._most_bytes = min(config.fetch_max_bytes, config.max_partition_fetch_bytes, CHUNK_BYTES)

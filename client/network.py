@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Run(Protocol):
-    """Runs a coroutine of a core to its end, and returns what it returns."""
+    """A function that runs a coroutine of a core to its end, and returns its result."""
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
 

@@ -28,9 +28,8 @@ class Written(NamedTuple):
 
 
 class Producer:
-    """Writes to one topic. Records of one key go to one partition, the one that Java's producer takes.
-
-    A batch is sent again until it is answered, and counts once, whatever became of the answers.
+    """A producer for one topic. Records of one key are written to the partition that Java's producer chooses. A batch
+    is sent again until it is answered, and stored once even if answers are lost.
     """
 
     def __init__(self, network: Network, topic: str, compression: Compression = Compression.NONE) -> None:

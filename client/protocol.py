@@ -187,9 +187,8 @@ class ConnectionProtocol:
         return frame
 
     def answer(self, frame: bytes, version: int | None = None) -> Message:
-        """Return the answer to the oldest request in flight. MalformedMessage.
-
-        `version` only where it is not the request's.
+        """Return the answer to the oldest request in flight. Raises MalformedMessage. `version` is given only if it is
+        not the request's.
         """
         if not self._sent:
             raise MalformedMessage(f"{len(frame)} bytes that were not requested")

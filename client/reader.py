@@ -46,7 +46,7 @@ class _Part(NamedTuple):
 
 
 class Reader:
-    """Reads partitions from positions on. `positions` are the offsets of the next records.
+    """A reader of partitions from positions on. `positions` are the offsets of the next records.
 
     With `committed_only` records of transactions that are open, or were aborted, are left out. A round brings whole
     batches, one at least: of each partition `partition_bytes` at most, or one that is larger.

@@ -34,7 +34,7 @@ def has_place(path: Path, begin: str, end: str) -> bool:
 
 
 def write_between(path: Path, begin: str, end: str, lines: Sequence[str]) -> None:
-    """Replace the lines between two marks, which stay. ValueError if the document lacks one."""
+    """Replace the lines between two marks, which stay. Raises ValueError if the document lacks one."""
     around = _around(path, begin, end)
     if around is None:
         raise ValueError(f"{path} has no {begin} ... {end}")

@@ -50,7 +50,7 @@ END_S: Final = 30.0
 
 
 class ShareqBroker(Broker):
-    """Messages of a queue are records of a topic, which the members of a share group of the same name work on.
+    """A broker: messages of a queue are records of a topic, processed by the members of a share group of the same name.
 
     The name is that of the queue behind `prefix`. `properties` are the client's by Kafka's names, for TLS, SASL and
     timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are of topics that are

@@ -50,7 +50,7 @@ know, it acknowledges before any middleware has seen it.
 
 
 class ShareqBroker(AsyncBroker):
-    """Tasks are records of one topic, which the members of one share group work on.
+    """A broker whose tasks are records of one topic, processed by the members of one share group.
 
     `group` is named like the topic if not given. `properties` are the client's by Kafka's names, for TLS, SASL and
     timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are for the topic, if it
@@ -113,7 +113,7 @@ class ShareqBroker(AsyncBroker):
         """Send a task, and return when it is written down. Raises BrokerError, Unreachable: the task may be written
         then.
 
-        ValueError for a `delay` that is no number, or longer than `max_delay`.
+        Raises ValueError for a `delay` that is not a number, or longer than `max_delay`.
         """
         if self._producer is None:
             raise ClientError("the broker is not started: await its startup() first")

@@ -40,8 +40,8 @@ _TIDY_ABOVE: Final = 10_000
 
 
 class StateBatch(NamedTuple):
-    """Offsets `first..last` (inclusive) in a delivery state (0 available, 2 acknowledged, 3 archiving, 4 archived)
-    after so many deliveries.
+    """Offsets `first..last` (inclusive) in a delivery state (0 available, 2 acknowledged, 3 archiving, 4 archived),
+    with their number of deliveries.
     """
 
     first: int

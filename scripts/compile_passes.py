@@ -87,7 +87,9 @@ def compile_all(root: Path, folder: Path) -> list[Path]:
 
 
 def compiled(source: Path, folder: Path) -> Path:
-    """Return the module made of `source`, in a folder in `folder`. RuntimeError with the compiler's last line."""
+    """Return the module made of `source`, in a folder in `folder`. Raises RuntimeError with the compiler's last
+    line.
+    """
     own = folder / source.stem  # mypyc leaves more than the module where it runs
     own.mkdir()
     shutil.copy(source, own)

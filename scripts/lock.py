@@ -55,7 +55,7 @@ def platforms_of(name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def resolve(requirements: list[str], platforms: Iterable[tuple[str, ...]]) -> Locked:
-    """Return the packages that pip installs, over all Pythons and platforms. SystemExit where they do not agree."""
+    """Return the packages that pip installs, over all Pythons and platforms. Raises SystemExit if they do not agree."""
     locked: Locked = {}
     for tags in platforms:
         for python in PYTHONS:

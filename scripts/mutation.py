@@ -33,7 +33,7 @@ DEAD: Final = ("killed", "timeout")
 
 
 class Area(NamedTuple):
-    """`files` are patterns below the package, `tests` paths for pytest."""
+    """An area. `files` are patterns below the package, `tests` paths for pytest."""
 
     files: tuple[str, ...]
     tests: tuple[str, ...]

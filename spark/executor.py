@@ -24,7 +24,7 @@ _fetchers: Final[dict[tuple[ClientConfig, int], RangeFetcher]] = {}  # by proces
 
 
 class DataLoss(Exception):
-    """Records of a micro-batch are not in the log any more. One line that says which, and the way out."""
+    """An error: records of a micro-batch are no longer in the log. Its line says which, and the way out."""
 
 
 def read(

@@ -40,7 +40,7 @@ class ShareInputPartition(InputPartition):
 
 
 class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads a share group under the contract of docs/spark.md."""
+    """A stream reader of a share group under the contract of docs/spark.md."""
 
     def __init__(self, options: SourceOptions, columns: Sequence[str]) -> None:
         self._options = options

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Clock:
-    """Moves a broker's time ahead: everything due in that time happens at once, in order.
+    """A broker's time, to be moved ahead: everything due in that time happens at once, in order.
 
     Locks, sessions, transactions, delays of redelivery, retention and timeouts of requests run by this time. Clients
     run by their own: to a broker that is moved ahead they were silent meanwhile.
@@ -18,7 +18,9 @@ class Clock:
         self.ahead_ms = 0
 
     def advance(self, seconds: float) -> None:
-        """Let `seconds` pass on the broker, at once. ValueError for less than nothing; BrokerFailed."""
+        """Let `seconds` pass on the broker, at once. Raises ValueError for a negative time, BrokerFailed if the broker
+        has ended.
+        """
         if seconds < 0:
             raise ValueError(f"{seconds:g} seconds: time does not go back")
         self.ahead_ms = self._call("advance", ms=round(seconds * 1000))

@@ -46,7 +46,7 @@ class KafkaContainer:
         return self
 
     def start(self, timeout: float = 30) -> Self:
-        """Start and wait until clients can connect. BrokerFailed."""
+        """Start and wait until clients can connect. Raises BrokerFailed."""
         self.broker.start()
         return self
 

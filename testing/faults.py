@@ -41,7 +41,7 @@ class Fault:
         return int(held)
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Wait until it was applied so often. AssertionError when the time is up."""
+        """Wait until it was applied so often. Raises AssertionError when the time is up."""
         wait_until(lambda: self.hits >= hits, timeout_s, f"{self._what}: applied {hits} times")
 
     def release(self) -> int:

@@ -138,7 +138,7 @@ class Helpers(ABC):
     # -- set up
 
     def topic(self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
-        """Create a topic and return its name, one of its own by default. BrokerError, also when it exists."""
+        """Create a topic and return its name, one of its own by default. Raises BrokerError, also if it exists."""
         from shareq.client.admin.topics import NewTopic
 
         name = name or f"topic-{next(_numbers)}"
@@ -189,7 +189,7 @@ class Helpers(ABC):
             raise ValueError(f"dead_letters={name!r}: must begin with {prefix!r} ({DLQ_TOPIC_NAME}.prefix)")
 
     def configure_group(self, name: str, config: Mapping[str, str]) -> None:
-        """Set properties of a group. BrokerError."""
+        """Set properties of a group. Raises BrokerError."""
         from shareq.client.admin.configs import Change
 
         self._admin.redrives.check_queue(name, config)
@@ -290,7 +290,7 @@ class Helpers(ABC):
         return undone
 
     def wait_until(self, condition: Callable[[], T], timeout_s: float = WAIT_S, what: str = "") -> T:
-        """Ask again and again until the result is true, and return it. AssertionError when the time is up."""
+        """Ask again and again until the result is true, and return it. Raises AssertionError when the time is up."""
         return wait_until(condition, timeout_s, what)
 
     def assert_acknowledged(

@@ -78,7 +78,7 @@ class Nursery:
             self._socket.close()
 
     def start(self, wanted: dict[str, Any], descriptors: list[int]) -> _Child:
-        """Have a child started. The descriptors stay the caller's. BrokerFailed."""
+        """Have a child started. The descriptors stay the caller's. Raises BrokerFailed."""
         environment = child_environment() | wanted.pop("environment", {})
         message = {**wanted, "environment": environment, "cwd": os.getcwd()}
         with self._lock:
@@ -247,7 +247,7 @@ class ForkedBroker(_AsProcess):
 
 
 class CommandBroker(_AsProcess):
-    """`python -m shareq serve`, as a user starts it: nothing inside is a test's, and nothing can be changed."""
+    """A broker by `python -m shareq serve`, as a user starts it: a test can neither control nor change it."""
 
     def __init__(self, launch: Launch) -> None:
         read, write = os.pipe()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ThreadBroker:
-    """Takes the options of `shareq serve`, and refuses the same ones as the command, in the same words."""
+    """A broker in a thread. It takes the options of `shareq serve`, and refuses the same ones in the same words."""
 
     def __init__(self, launch: Launch) -> None:
         from shareq.testing.inside.world import Inside, Start
@@ -181,8 +181,8 @@ def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
 
 
 class _Capture:
-    """Writes what one broker's thread logs to its file, and leaves the test's own logging alone but for levels: while
-    a broker runs in a thread, loggers of the broker let pass what it wants.
+    """A handler that writes the log of one broker's thread to its file. Of the test's own logging it changes only
+    levels: while a broker runs in a thread, the broker's loggers pass the levels that it wants.
     """
 
     _running: ClassVar[list[_Capture]] = []

@@ -149,7 +149,7 @@ def run(
 
 
 class _Run:
-    """All members, and one sender."""
+    """A run with all members and one sender."""
 
     def __init__(self, members: list[_Member], address: str, topic: str, partitions: int, rate: float) -> None:
         self._members = members

@@ -33,7 +33,7 @@ HEARTBEAT_S: Final = 2.0
 
 
 class Waited(NamedTuple):
-    """One request: the time to its answer, and the broker's work meanwhile for all clients. In ms.
+    """One request: the time to its answer, and the broker's work for all clients in that time, in ms.
 
     The second is the wait that the broker caused, even on a machine busy with other programs; waits for a disk are only
     in the first.

@@ -21,7 +21,7 @@ FOLDER: Final = CACHE / "bench-spark"
 
 
 def environment() -> Path:
-    """Return the Python that has PySpark; make it on the first call. RuntimeError when that fails."""
+    """Return the Python that has PySpark; make it on the first call. Raises RuntimeError if that fails."""
     python, made = FOLDER / "venv" / "bin" / "python", FOLDER / f"made-{CONNECTOR}"
     if not made.exists():
         shutil.rmtree(FOLDER, ignore_errors=True)
@@ -74,7 +74,7 @@ class Session:
         return self._process.pid
 
     def drain(self, source: str, options: dict[str, str]) -> dict[str, Any]:
-        """Read the records that exist now; returns what job.py reports. RuntimeError when the query fails."""
+        """Read the records that exist now; returns what job.py reports. Raises RuntimeError if the query fails."""
         self._queries += 1
         checkpoint = str(self._folder / f"checkpoint-{self._queries}")
         assert self._process.stdin is not None

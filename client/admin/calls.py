@@ -50,7 +50,7 @@ def total(values: Iterable[int | None]) -> int | None:
 
 
 class Calls:
-    """Sends requests over a `Network`, by its rules on threads."""
+    """The sender of requests over a `Network`, with its rules on threads."""
 
     def __init__(self, network: Network) -> None:
         self.network = network

@@ -60,7 +60,7 @@ class ProducerMetrics:
 
 
 class Producer:
-    """Sends records, in batches that form while others are under way. Use it as an asynchronous context manager:
+    """A producer whose batches form while others are under way. Use it as an asynchronous context manager:
 
         async with Producer("localhost:9092") as producer:
             await producer.send_and_wait("orders", b"apples", key=b"customer 7")

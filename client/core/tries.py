@@ -28,7 +28,7 @@ def backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
 
 
 class Tries:
-    """One call's tries: the time it has, and the pauses in between, which grow. With `once` there is one try."""
+    """The tries of one call: its time limit, and the growing pauses in between. With `once` there is one try."""
 
     def __init__(self, config: ClientConfig, total_ms: int, clock: Clock, *, once: bool = False) -> None:
         self._config = config

@@ -45,7 +45,8 @@ class TransactionId(NamedTuple):
 
 
 class Delivery:
-    """Delivers batches of lanes over a network. `counts` gets `requests` (batches sent, also again) and `retries`.
+    """The delivery of lanes' batches over a network. `counts` gets `requests` (batches sent, retries included) and
+    `retries`.
 
     With `transaction` every batch is a part of that open transaction, which has its partition already.
     """

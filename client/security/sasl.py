@@ -65,7 +65,9 @@ class PlainClient:
 
 
 class OauthClient:
-    """Shows a bearer token, which must be that of RFC 6750, without blanks around it. AuthenticationFailed if not."""
+    """A login with a bearer token, which must be as in RFC 6750, without blanks around it. Raises AuthenticationFailed
+    if not.
+    """
 
     __slots__ = ("_token",)
 

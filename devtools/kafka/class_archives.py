@@ -18,7 +18,7 @@ _SETTINGS: Final = {"offsets.topic.num.partitions": "1", "share.coordinator.stat
 def make_archives() -> None:
     """Make the archives of the broker, and of its tools and clients, unless they exist.
 
-    RuntimeError with the output of a JVM that fails.
+    Raises RuntimeError with the output of a JVM that fails.
     """
     broker, tools = archive_of("broker"), archive_of("tools")
     build_once(lambda: broker.exists() and tools.exists(), lambda: _make(broker, tools), broker.with_suffix(".lock"))

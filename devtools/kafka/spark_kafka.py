@@ -19,7 +19,7 @@ CONNECTOR: Final = "4.2.0"
 def connector_jars() -> list[Path]:
     """Return the files for `spark.jars`.
 
-    RuntimeError with Maven's output if they cannot be fetched, or without Maven.
+    Raises RuntimeError with Maven's output if they cannot be fetched, or without Maven.
     """
     folder = CACHE / "spark-kafka" / hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
 

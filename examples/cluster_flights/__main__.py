@@ -57,7 +57,7 @@ class Books:
 
 
 class Demo:
-    """All processes of the demo, and the files in `folder` with their records."""
+    """The demo: all its processes, and the files in `folder` with their records."""
 
     def __init__(
         self, cluster: Cluster, folder: Path, count: int | None, progress: Progress, within_s: float = WITHIN_S

@@ -33,7 +33,7 @@ class DemoBroker(Protocol):
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq serve` on a free port of this machine; with `cluster` as a node before the cluster there."""
+    """`python -m shareq serve` on a free port of this machine; with `cluster`, as a node in front of that cluster."""
 
     folder: Path
     settings: Mapping[str, str] = field(default_factory=dict)

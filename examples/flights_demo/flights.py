@@ -46,7 +46,7 @@ def rows() -> Iterator[bytes]:
 
 
 def _pip_download() -> None:
-    """Plain first; when pip cannot build the metadata in isolation, with the setuptools that is installed here."""
+    """Download by pip; if it cannot build the metadata in isolation, with the installed setuptools."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--dest", str(CACHE), PACKAGE]
     failures = []

@@ -9,7 +9,7 @@ PLAIN_INTERVAL_S = 2.0
 
 
 class Progress:
-    """`step` is always printed; `show` is the moving part."""
+    """The progress display. `step` prints a permanent line; `show` the line that changes."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()

@@ -12,7 +12,7 @@ IMPATIENT = {"message.timeout.ms": 500, "reconnect.backoff.max.ms": 100, "log_le
 
 
 class wrong:
-    """Sends and forgets."""
+    """A program that sends and forgets."""
 
     def __init__(self, bootstrap: str) -> None:
         self.producer = Producer({"bootstrap.servers": bootstrap, **IMPATIENT})
@@ -24,7 +24,7 @@ class wrong:
 
 
 class right:
-    """Keeps what was not delivered, and sends it first the next time."""
+    """A program that keeps undelivered records, and sends them first the next time."""
 
     def __init__(self, bootstrap: str) -> None:
         self.producer = Producer({"bootstrap.servers": bootstrap, **IMPATIENT, "enable.idempotence": True})

@@ -42,7 +42,9 @@ ENDED: Final = "the client's thread has ended"
 
 
 class Engine:
-    """`Engine.of` gives the one of this process for a cluster. Any thread may call methods that are not the loop's."""
+    """The client of one process for a cluster, which `Engine.of` returns. Any thread may call methods that are not the
+    loop's.
+    """
 
     _known: ClassVar[dict[tuple[int, tuple[tuple[str, str], ...]], Engine]] = {}
     _lock = threading.Lock()

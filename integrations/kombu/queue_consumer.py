@@ -29,9 +29,9 @@ PURGED_AT_ONCE: Final = 500
 
 
 class QueueConsumer:
-    """`room` returns how many records may be taken now; `arrived` receives each record, `failed` the error that ended
-    it, `lost` is called when the lock of a record in hand is lost. The last three are called on the loop. For
-    `withdraw` see `waiting.py`, for `window` `EarlyRecords`.
+    """One queue's consumer. `room` returns how many records may be taken now; `arrived` receives each record, `failed`
+    the error that ended it, `lost` is called when the lock of a record in hand is lost. The last three are called on
+    the loop. For `withdraw` see `waiting.py`, for `window` `EarlyRecords`.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ Listener = Callable[[Record], None]
 
 
 class Tail:
-    """Fetches while there are listeners; each gets the records written after the end of `listen`."""
+    """A follower that fetches while it has listeners; each gets the records written after its `listen` ended."""
 
     def __init__(self, network: Network, topic: str) -> None:
         self._network = network

@@ -27,7 +27,9 @@ CONNECT_S: Final = 5.0
 
 
 class Transport(virtual.Transport):
-    """`news` may be called by any thread; the other methods only by the one that uses the connection."""
+    """A connection of kombu. Any thread may call `news`; only the thread that uses the connection may call other
+    methods.
+    """
 
     Channel = Channel
     default_port = DEFAULT_PORT

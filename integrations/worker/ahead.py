@@ -20,7 +20,7 @@ _SHORTEST_S: Final = 1e-6
 
 
 class Ahead:
-    """One handler's. `least`: how many are acquired ahead even with long calls."""
+    """The records acquired ahead for one handler. `least`: their number even with long calls."""
 
     def __init__(self, concurrency: int, least: int) -> None:
         self._concurrency = concurrency

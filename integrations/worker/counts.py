@@ -12,7 +12,7 @@ BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
 
 @dataclass(slots=True)
 class Counts:
-    """One handler's. `working`, `waiting` and `ahead` are as of now, the rest since the start."""
+    """The counters of one handler. `working`, `waiting` and `ahead` are current, the others count since the start."""
 
     name: str
     concurrency: int

@@ -28,13 +28,13 @@ END_S: Final = 5.0
 
 
 class Executor(Protocol):
-    """Runs calls of one handler."""
+    """A runner of one handler's calls."""
 
     async def start(self) -> None:
         """Prepare for the first call."""
 
     async def run(self, message: Message) -> None:
-        """Call the handler and return when it has. Raise what it raises, HandlerTimeout, WorkerDied."""
+        """Call the handler, and return when it has returned. Raise its exception, HandlerTimeout, WorkerDied."""
 
     def stop(self) -> None:
         """Release everything; running calls are not waited for."""

@@ -24,8 +24,8 @@ _ASKED: Final = (BACKOFF, DELIVERY_COUNT_LIMIT, DELAY_ENABLE, DELAY_MAX_MS)
 
 
 class GroupFacts(NamedTuple):
-    """`delays`: the broker keeps records for a while that were released. `limit`: how often a record is delivered at
-    most; None if the group has no such config, and the broker's cannot be read. `window`: see
+    """The facts about a group. `delays`: the broker can delay released records. `limit`: how often a record is
+    delivered at most; None if the group has no such config, and the broker's cannot be read. `window`: see
     `client/share/widest_window.py`. `keeps_ms`: how long the broker can delay a released record, 0 if it cannot.
     """
 

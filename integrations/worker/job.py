@@ -20,14 +20,13 @@ DECODES: Final = ("bytes", "text", "json")
 
 
 class Reject(Exception):
-    """Raised by a handler: this record can never be processed.
-
-    It is a dead letter, if the group has a queue for them.
+    """An exception for handlers to raise: this record can never be processed. It becomes a dead letter, if the group
+    has a queue.
     """
 
 
 class Later(Exception):
-    """Raised by a handler: not now, but in `delay` seconds. The delivery counts, as any other."""
+    """An exception for handlers to raise: process the record in `delay` seconds. The delivery counts like any other."""
 
     def __init__(self, delay: float) -> None:
         super().__init__(delay)
@@ -169,7 +168,7 @@ _PLACES: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONA
 def call_of(function: Callable[..., Any], decode: Decode) -> Call:
     """Return the call of a function of one argument, the value, or of two: value and `Message`.
 
-    ValueError for others.
+    Raises ValueError for others.
     """
     if decode not in DECODES:
         raise ValueError(f"decode is {decode!r}: must be one of {', '.join(DECODES)}")
@@ -199,7 +198,7 @@ def decoded(message: Message, decode: Decode) -> Any:
 def encoded(value: Any) -> bytes | None:
     """Return a value as it is sent: bytes as they are, text in UTF-8, everything else in JSON.
 
-    TypeError for a value without JSON form.
+    Raises TypeError for a value without JSON form.
     """
     if value is None or isinstance(value, bytes):
         return value

@@ -97,7 +97,7 @@ class Waits(NamedTuple):
 
 
 class Lane:
-    """`run` until `stop`; then `drain`, which waits for the handlers, and `close`.
+    """One handler at work. Call `run`, which ends with `stop`; then `drain`, which waits for the handlers, and `close`.
 
     A record that waits for its next try, or for the time before which it may not begin, keeps its lock, and takes no
     place of `concurrency`.

@@ -30,7 +30,7 @@ class Shown(Protocol):
 
 
 class LiveLine:
-    """Writes to `stream` until it is cancelled."""
+    """A status line that is written to `stream` until cancelled."""
 
     def __init__(self, stream: TextIO, terminal: bool | None = None) -> None:
         self._stream = stream

@@ -19,7 +19,7 @@ from shareq.worker.tracing import carried
 
 
 class Sender:
-    """Writes values to topics, each once, and returns when they are written down. Any thread may call it.
+    """A sender that writes values to topics, each once, and returns when they are stored. Any thread may call it.
 
     Bytes are sent as they are, text in UTF-8, everything else in JSON.
     """

@@ -29,7 +29,8 @@ HEADERS: Final[Mapping[str, str]] = {
 
 
 class Rules(NamedTuple):
-    """`token`: None makes the console read-only. `token_to_read`: the token is needed for everything.
+    """The rules of access. `token`: None makes the console read-only. `token_to_read`: the token is needed for
+    everything.
 
     `loopback`: only this machine reaches the console, by loopback's names.
     """

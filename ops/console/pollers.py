@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
 
 class Poller:
-    """Looks while it is asked. Owned by `Pollers`."""
+    """The poll of one view, which runs while browsers ask for it. Owned by `Pollers`."""
 
     def __init__(self, look: Look, sample: Sample | None) -> None:
         self._look = look

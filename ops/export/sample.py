@@ -47,7 +47,8 @@ class PartitionSample(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """All share groups. `members` of each; `letters` by dead-letter queue; `left_out` groups are beyond the limit.
+    """A sample of all share groups. `members` of each; `letters` by dead-letter queue; `left_out` groups are beyond the
+    limit.
 
     `has_states` is False if the log of states may not be read, or there is none.
     """
@@ -60,7 +61,7 @@ class Sample(NamedTuple):
 
 
 class Sampler:
-    """Takes samples, one after the other, and keeps state between them. Owned by one thread."""
+    """A sampler, which keeps state between its samples. Owned by one thread."""
 
     def __init__(self, network: Network) -> None:
         self._network = network

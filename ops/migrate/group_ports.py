@@ -17,8 +17,8 @@ class Committed(NamedTuple):
 
 
 class StateRange(NamedTuple):
-    """Offsets `first..last` (inclusive) in a delivery state (0 available, 2 acknowledged, 3 archiving, 4 archived)
-    after so many deliveries.
+    """Offsets `first..last` (inclusive) in a delivery state (0 available, 2 acknowledged, 3 archiving, 4 archived),
+    with their number of deliveries.
     """
 
     first: int

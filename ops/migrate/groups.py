@@ -38,7 +38,7 @@ class GroupOptions(NamedTuple):
 
 
 class Groups:
-    """Moves the progress of groups in copied partitions."""
+    """The move of groups' progress in copied partitions."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ FAILED: Final = ("refused", "differs")
 
 
 class MigrationRow(NamedTuple):
-    """One thing. Offsets are those of readable records; ends are exclusive."""
+    """A row about one object. Offsets are those of readable records; ends are exclusive."""
 
     kind: Annotated[
         Literal["topic", "records", "config", "offsets", "share-group", "redrive", "acl", "quota", "user", "total"],

@@ -40,7 +40,7 @@ _MAX_MILLIS: Final = (2**63 - 1) // 1000
 def arrow_schema(names: Sequence[str]) -> pa.Schema:
     """Return the columns of these names, as PySpark's `to_arrow_schema` translates the source's schema.
 
-    ValueError for names that are unknown, or there twice, or for none.
+    Raises ValueError for unknown or repeated names, and for none.
     """
     if not names or len(set(names)) != len(names) or not _TYPES.keys() >= set(names):
         raise ValueError(f"columns {', '.join(names) or '(none)'}: each at most once, of {', '.join(_TYPES)}")

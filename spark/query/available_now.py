@@ -23,7 +23,9 @@ SETTLED_MS: Final = 6_000
 
 
 class AvailableNow:
-    """Ends are log end offsets as they were at first. `left` shrinks to nothing during the run."""
+    """The remaining work of a run. Ends are the log end offsets at its begin; `left` shrinks to nothing during the
+    run.
+    """
 
     __slots__ = ("_assignment", "_empty", "_ends", "_since_ms", "left", "pending")
 

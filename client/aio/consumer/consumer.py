@@ -285,7 +285,7 @@ class ShareConsumer:
         return _Batches(self, max_records)
 
     async def getone(self, *, timeout_s: float | None = None) -> ShareRecord:
-        """Return the next record. TimeoutError if none came in time; None waits for ever."""
+        """Return the next record. Raises TimeoutError if none came in time; None waits forever."""
         async with asyncio.timeout(timeout_s):
             while True:
                 if found := await self.poll(timeout_s=PATIENCE_S, max_records=1):

@@ -22,7 +22,9 @@ LEAVE_MS: Final = 5_000
 
 
 class Membership:
-    """Calls `spread` whenever leaders were assigned to sessions, and `refuse` when trying again would not help."""
+    """The upkeep of one membership. It calls `spread` when leaders were assigned to sessions, and `refuse` after a
+    permanent error.
+    """
 
     def __init__(self, core: ShareCore, spread: Callable[[], None], refuse: Callable[[ClientError], None]) -> None:
         self._core = core
