@@ -36,7 +36,7 @@ def test_every_property_is_named_once_with_what_it_does() -> None:
     sections = PAGES["properties.md"].split("\n## ")[1:]
     for section, keys in zip(sections, (BROKER_KEYS, TOPIC_KEYS, GROUP_KEYS), strict=True):
         lines = re.findall(r"^\* `([\w.]+)(?:=[^`]*)?`(.*)$", section, re.MULTILINE)
-        below = re.findall(r"^(?:Accepted for|There is no remote|By default the broker).*?: (.*)\.$", section, re.MULTILINE)
+        below = re.findall(r"^(?:Accepted for|There is no|By default the broker).*?: (.*)\.$", section, re.MULTILINE)
         together = re.findall(r"`([\w.]+)`", " ".join(below))
         assert sorted([*(name for name, _ in lines), *together]) == sorted(keys.keys)
         for name, rest in lines:
