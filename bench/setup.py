@@ -47,9 +47,9 @@ def read_from_start(address: str, groups: Iterable[str]) -> None:
     _configure(address, groups, {"share.auto.offset.reset": "earliest"})
 
 
-def order_by_key(address: str, group: str) -> None:
+def order_by_key(address: str, group: str, more: Mapping[str, str] = NOTHING) -> None:
     """Let a share group that starts at the first record have order by key."""
-    _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.order": "key"})
+    _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.order": "key", **more})
 
 
 def with_delays(address: str, group: str, more: Mapping[str, str] = NOTHING) -> None:

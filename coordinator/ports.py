@@ -374,6 +374,28 @@ class ShareGroupSettings(NamedTuple):
         ),
         "key".__eq__,
     )
+    order_records_per_key: int = setting(
+        integer(
+            "shareq.order.records.per.key",
+            1,
+            "With `shareq.order=key`, at most so many records of a key and partition are with consumers at a time; "
+            "more than one may be finished in any order.",
+            at_least=1,
+            at_most=10_000,
+            internal=True,
+        )
+    )
+    order_look_ahead: int = setting(
+        integer(
+            "shareq.order.look.ahead",
+            0,
+            "With `shareq.order=key`, so many records that are finished, or wait for their key, do not count in "
+            "`share.partition.max.record.locks`: keys with many records do not hold up the others.",
+            at_least=0,
+            at_most=1_000_000,
+            internal=True,
+        )
+    )
     paused_by: str = setting(
         text(
             PAUSED,

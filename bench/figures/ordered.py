@@ -44,7 +44,10 @@ _KINDS: Final[dict[str, _Kind]] = {
 """The kinds by the start of the row's key."""
 _ON_PAGE: Final = {"", "random_small_"}
 """The kinds that pages show, of small batches; docs/order-by-key.md has those of large ones."""
-ROWS = tuple(
+_HOT: Final = 10_000
+"""Records of one key in each partition, before the others of the rows about fairness."""
+_FAIR: Final = {"shareq.order.records.per.key": "4", "shareq.order.look.ahead": "1000000"}
+_PLAIN_ROWS: Final = tuple(
     Row(key, label, form, on_page=start in _ON_PAGE)
     for start, (text, *_) in _KINDS.items()
     for key, label, form in (
@@ -53,6 +56,12 @@ ROWS = tuple(
         (f"{start}keyed_cpu_us", f"broker CPU per record share-fetched and acked, 1,000 keys, {text}, µs", "{:.3f}"),
         (f"{start}ordered_cpu_us", f"the same with order by key, {text}, broker CPU, µs", "{:.3f}"),
     )
+)
+_FAIR_TEXT: Final = f"4 records of a key in hand, behind {_HOT:,} records of one key"
+ROWS = (
+    *_PLAIN_ROWS,
+    Row("fair_rate", f"share consume, 1,000 keys, {_FAIR_TEXT}, records/s", "{:,.0f}", on_page=False),
+    Row("fair_cpu_us", f"broker CPU per record, 1,000 keys, {_FAIR_TEXT}, µs", "{:.3f}", on_page=False),
 )
 
 
@@ -69,4 +78,13 @@ def measure(stage: Stage, scale: Scale) -> Sample:
             order_by_key(stage.broker.address, group)
             ordered = stage.client("share", topic=topic, group=group, records=records, **kind.consumed)
             sample |= {f"{start}ordered_rate": ordered["rate"], f"{start}ordered_cpu_us": ordered["cpu_us"]}
-    return sample
+    return sample | (_behind_one_key(stage, scale.records // 5) if stage.kind == "shareq" else {})
+
+
+def _behind_one_key(stage: Stage, records: int) -> Sample:
+    topic, group = stage.topic(PARTITIONS), stage.group()
+    stage.client("produce", topic=topic, partitions=PARTITIONS, records=_HOT * PARTITIONS, keys=1, **_SMALL)
+    stage.client("produce", topic=topic, partitions=PARTITIONS, records=records, keys=KEYS, **_SMALL)
+    order_by_key(stage.broker.address, group, _FAIR)
+    others = stage.client("share", topic=topic, group=group, records=records * 9 // 10)
+    return {"fair_rate": others["rate"], "fair_cpu_us": others["cpu_us"]}

@@ -73,7 +73,7 @@ class FetchedPartition(NamedTuple):
 
     Neither an error nor records: the partition was looked at, and had nothing to acquire. `rounded`: with order by key,
     the number of records that the fetch may acquire in all, rounded up to the size of a record batch of which it
-    acquired a part; else 0.
+    acquired a part; else 0. `last_read`: with order by key, the last offset (inclusive) of the read; else -1.
     """
 
     topic_id: bytes
@@ -82,6 +82,7 @@ class FetchedPartition(NamedTuple):
     records: bytes | memoryview = b""
     acquired: Sequence[AcquiredRange] = ()
     rounded: int = 0
+    last_read: int = -1
 
     @property
     def says_something(self) -> bool:
@@ -483,6 +484,8 @@ class ShareFetch:
             if left <= 0 and taken < rounded and self._is_alone_at(leader):
                 left = min(asked, rounded - taken)
             result = self._fetch_one(leader, budget, left) if left > 0 else None
+            if result is not None and result.last_read >= 0 and leader.core.settings.order_look_ahead:
+                result = self._with_those_behind(result, leader, budget, left)
             fetched.append(result or self._nothing(leader))
             if result is not None:
                 taken += sum([last - first + 1 for first, last, _ in result.acquired])
@@ -543,8 +546,9 @@ class ShareFetch:
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
-        rounded = 0
+        rounded, last_read = 0, -1
         if kept is not None:
+            last_read = read.batches[-1].last_offset
             self._expected = [*(self._expected or ()), (leader, max_bytes)]
             records = kept.cut_to(leader.key, read, acquired)
             if params.mode is AcquireMode.BATCH_OPTIMIZED:
@@ -553,7 +557,28 @@ class ShareFetch:
             records = _whole_batches(read, acquired)
         self._host.answer_budget.note_read(len(read.records))
         log.traffic.bytes_out += len(records)
-        return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE, records, acquired, rounded)
+        topic_id, partition = leader.key.topic_id, leader.key.partition
+        return FetchedPartition(topic_id, partition, ErrorCode.NONE, records, acquired, rounded, last_read)
+
+    def _with_those_behind(
+        self, front: FetchedPartition, leader: SharePartitionLeader, max_bytes: int, max_records: int
+    ) -> FetchedPartition:
+        """Add what is available behind the record batches of the first read.
+
+        Otherwise a key with many records would hold up the others whenever its next record is at the front.
+        """
+        core, bytes_left = leader.core, max_bytes - len(front.records)
+        records_left = max_records - sum(last - first + 1 for first, last, _ in front.acquired)
+        if bytes_left <= 0 or records_left <= 0 or not core.can_acquire():
+            return front
+        more = self._fetch_one(leader, bytes_left, records_left) if core.next_fetch_offset() > front.last_read else None
+        if more is None or more.error is not ErrorCode.NONE:
+            return front
+        return front._replace(
+            records=b"".join((front.records, more.records)),
+            acquired=[*front.acquired, *more.acquired],
+            rounded=max(front.rounded, more.rounded),
+        )
 
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int

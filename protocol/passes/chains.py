@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 _FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
 
 _FINISHED: Final = 0  # or never in a chain
-_HEAD: Final = 1
+_HEAD: Final = 1  # among the lowest of its key, which wait for nothing
 _WAITS: Final = 2
 _PASSED: Final = 3  # finished, although it was no head: until its turn
 _SPARE: Final = 1024
 
 
 class KeyChains:
-    """The unfinished offsets of each key as a chain, whose head is the lowest.
+    """The unfinished offsets of each key as a chain, whose heads are the `most` lowest: usually the lowest alone.
 
     Two lists have an entry for each offset from `_base` on, so that a step from one record of a key to the next needs
     no dict. Finished offsets stay in the lists, and the keys of ended chains in `_tails`, until they are as many as the
@@ -26,23 +26,36 @@ class KeyChains:
 
     A hole of more than `_SPARE` offsets in the log has no entries: `_resumed` are the offsets behind such holes,
     `_places` the indexes of their entries, `_hole` is the start of the first hole.
+
+    With several heads, finishing any of them makes the next one that waits a head. For that `_keys` has the key of each
+    entry, `_heads` the number of a key's heads, `_next` its first offset that is none; without, all three are empty.
     """
 
     __slots__ = (
         "_base",
         "_following",
+        "_heads",
         "_highest",
         "_hole",
+        "_keys",
         "_lowest",
         "_marks",
+        "_most",
+        "_next",
         "_places",
         "_resumed",
         "_tails",
         "_trim_at",
         "_unfinished",
+        "_waiting",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, most: i64 = 1) -> None:
+        self._most: i64 = most
+        self._keys: list[Any] = []
+        self._heads: dict[Any, Any] = {}
+        self._next: dict[Any, Any] = {}
+        self._waiting: i64 = 0
         self._base: i64 = 0
         self._marks: list[int] = []
         self._following: list[Any] = []  # the next offset of its key; None: there is none yet
@@ -58,6 +71,10 @@ class KeyChains:
     def __len__(self) -> int:
         """Return the number of unfinished offsets."""
         return self._unfinished
+
+    def waiting(self) -> int:
+        """Return the number of unfinished offsets that are no heads."""
+        return self._waiting
 
     def entries(self) -> int:
         """Return the number of offsets that have entries."""
@@ -86,6 +103,7 @@ class KeyChains:
             shift = self._resumed[-1]
             shift -= place
         filled: bool = len(statuses) > 0
+        several: bool = self._most > 1
         expected: i64 = _FAR
         at: i64 = 0
         while at < count:
@@ -107,7 +125,8 @@ class KeyChains:
                     before -= shift
                 else:
                     before = self._place(before)
-            if before < 0 or marks[before] == _FINISHED:
+            first_of_key: bool = before < 0 or marks[before] == _FINISHED
+            if self._becomes_head(key, offset) if several else first_of_key:
                 marks.append(_HEAD)
                 fresh.append(offset)
                 if expected != -1:
@@ -125,13 +144,26 @@ class KeyChains:
             size += 1
             tails[key] = offset
         self._unfinished += count
+        self._waiting += count - len(fresh)
         return fresh, parts
+
+    def _becomes_head(self, key: Any, offset: Any) -> bool:
+        """Note an offset that comes behind all others of its key; return whether it is one of several heads."""
+        self._keys.append(key)
+        heads: i64 = self._heads.get(key, 0)
+        if heads < self._most:
+            self._heads[key] = heads + 1
+            return True
+        self._next.setdefault(key, offset)
+        return False
 
     def _fill(self, size: i64, upto: i64) -> i64:
         """Offsets without a key, up to an index (exclusive); that again."""
         while size < upto:
             self._marks.append(_FINISHED)
             self._following.append(None)
+            if self._most > 1:
+                self._keys.append(None)
             size += 1
         return upto
 
@@ -160,6 +192,7 @@ class KeyChains:
             self._drop(gone)
         del marks[:gone]
         del self._following[:gone]
+        del self._keys[:gone]
         if len(self._tails) > 2 * self._unfinished + _SPARE:
             self._tails = {key: tail for key, tail in self._tails.items() if self._mark(tail) != _FINISHED}
         self._trim_at = 2 * (size - gone) + _SPARE
@@ -220,6 +253,7 @@ class KeyChains:
         base: i64 = self._base
         hole: i64 = self._hole
         following, marks = self._following, self._marks
+        several: bool = self._most > 1
         while index < stop:
             at: i64 = index
             index += 1
@@ -227,6 +261,7 @@ class KeyChains:
             if mark == _WAITS:
                 marks[at] = _PASSED
                 self._unfinished -= 1
+                self._waiting -= 1
             if mark != _HEAD:
                 continue
             self._unfinished -= 1
@@ -234,20 +269,38 @@ class KeyChains:
                 self._highest = at
             marks[at] = _FINISHED
             after: Any = following[at]
+            key: Any = None
+            if several:
+                key = self._keys[at]
+                after = self._next.pop(key, None)
             while after is not None:
                 at = after
                 at = at - base if at < hole else self._place(at)
                 if marks[at] != _PASSED:
                     marks[at] = _HEAD
+                    self._waiting -= 1
                     found.append(after)
                     if at < self._lowest:
                         self._lowest = at
                     break
                 marks[at] = _FINISHED
                 after = following[at]
+            if several:
+                self._passes_on(key, after is not None, following[at])
+
+    def _passes_on(self, key: Any, to_another: bool, after: Any) -> None:
+        """Note that one of several heads is finished; `after` comes behind the head that there is instead, if any."""
+        if not to_another:
+            heads: i64 = self._heads[key]
+            if heads > 1:
+                self._heads[key] = heads - 1
+            else:
+                del self._heads[key]
+        elif after is not None:
+            self._next[key] = after
 
     def waits(self, offset: int) -> bool:
-        """Return whether the offset is unfinished, and an earlier one of its key is so, too."""
+        """Return whether the offset is unfinished, and no head of its key."""
         return self._mark(offset) == _WAITS
 
     def _place(self, offset: i64) -> i64:
@@ -297,10 +350,18 @@ class KeyChains:
         return found
 
     def heads(self) -> dict[int, int]:
-        """Return the head of each unfinished offset's key, by offset."""
+        """Return the lowest head of each unfinished offset's key, by offset."""
         found: dict[Any, Any] = {}
         size: i64 = len(self._marks)
         at: i64 = 0
+        if self._most > 1:
+            lowest: dict[Any, Any] = {}
+            while at < size:
+                if self._marks[at] == _HEAD or self._marks[at] == _WAITS:
+                    one: Any = self._offset(at)
+                    found[one] = lowest.setdefault(self._keys[at], one)
+                at += 1
+            return found
         while at < size:
             if self._marks[at] == _HEAD:
                 head: Any = self._offset(at)

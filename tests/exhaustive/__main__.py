@@ -40,6 +40,9 @@ SCOPES: Final = {
     "all of it": Scope(batches=(1, 1), dead_letters=True, backoff_ms=5),
     "order, three keys": Scope(batches=(2, 2), keys=(1, 2, 3, 1), trimmed=False),
     "order, three keys, delays": Scope(batches=(2, 2), keys=(1, 2, 3, 1), backoff_ms=5, trimmed=False),
+    "two of a key": Scope(batches=(2, 1), keys=(1, 1, 1), per_key=2),
+    "two of a key, delays": Scope(batches=(1, 1, 1), keys=(1, 1, 1), per_key=2, backoff_ms=5, trimmed=False),
+    "order, looking ahead": Scope(batches=(1, 1, 1), keys=(1, 1, 2), window=2, ahead=1, trimmed=False),
     "a narrow window": Scope(batches=(1, 1, 1), window=2, trimmed=False),
 }
 RUNS: Final = ("broker", "coordinator", "tests/exhaustive")

@@ -7,7 +7,8 @@ It knows the promises, not the rules: nothing here is taken from the broker. The
 * a delivery count goes up by one with each delivery, up to the limit; after a crash it knows less, never more;
 * the start offset goes neither back nor below the persisted one, and passes nothing that is held or awaits a letter;
 * the dead, and they alone, have dead letters, also after a crash;
-* with order by key no record is delivered while an earlier one of its key may be delivered again;
+* with order by key no record is delivered while an earlier one of its key may be delivered again, or as many as may be
+  in hand;
 * if no write is under way, the next fetch delivers every record that no lock, delay or earlier record holds back;
 * a failed record is delivered no earlier than its time, and the timer is set for the first one;
 * a leader that loads now would know the same as this one, except for locks and what is only in memory;

@@ -36,6 +36,8 @@ QUEUE: Final = Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1)
 LATER: Final = Scope(batches=(1, 1), backoff_ms=15)
 DATED: Final = Scope(batches=(1, 1, 1), window=2, dates=(15, 5, 15), trimmed=False)
 ORDERED: Final = Scope(batches=(2,), keys=(1, 1))
+TWO_OF_A_KEY: Final = Scope(batches=(2, 1), keys=(1, 1, 1), per_key=2, trimmed=False)
+AHEAD: Final = Scope(batches=(1, 1, 1), keys=(1, 1, 2), window=2, ahead=1, trimmed=False)
 THREE_KEYS: Final = Scope(batches=(2, 2), keys=(1, 2, 3, 1), trimmed=False)
 
 
@@ -124,6 +126,23 @@ def key_never_free() -> AbstractContextManager[object]:
     return replaced((KeyOrder, "settle", lambda _self, _window: False))
 
 
+@in_place_of(KeyOrder, "__init__")
+def key_with_one_record_more(original: Function, self: KeyOrder, known_until: int, per_key: int) -> None:
+    original(self, known_until, per_key + 1)
+    self.per_key = per_key
+
+
+@in_place_of(KeyOrder, "__init__")
+def key_with_one_record_alone(original: Function, self: KeyOrder, known_until: int, per_key: int) -> None:
+    original(self, known_until)
+    self.per_key = per_key
+
+
+@in_place_of(partition, "limit_now")
+def window_never_looks_ahead(original: Function, window: Any, settings: Any) -> Any:
+    return original(window, settings._replace(order_look_ahead=0))
+
+
 class Planted(NamedTuple):
     """A fault, and the scope and depth in which it is visible."""
 
@@ -161,4 +180,8 @@ FAULTS: Final = (
     Planted(key_free_when_given_back, ORDERED, 5),
     Planted(keys_forgotten_by_a_load, ORDERED, 5),
     Planted(key_never_free, ORDERED, 4),
+    Planted(key_with_one_record_more, TWO_OF_A_KEY, 3),
+    Planted(key_with_one_record_alone, TWO_OF_A_KEY, 3),
+    Planted(key_free_when_given_back, TWO_OF_A_KEY, 5),
+    Planted(window_never_looks_ahead, AHEAD, 3),
 )

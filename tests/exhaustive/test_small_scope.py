@@ -17,7 +17,18 @@ from tests.support.statuses import new_statuses
 
 DEPTH = 4
 LESS_DEEP = dict.fromkeys(
-    ("two batches of two", "four records", "dead letters", "order", "order, three keys", "order, three keys, delays"), 3
+    (
+        "two batches of two",
+        "four records",
+        "dead letters",
+        "order",
+        "order, three keys",
+        "order, three keys, delays",
+        "two of a key",
+        "two of a key, delays",
+        "order, looking ahead",
+    ),
+    3,
 )
 """The scopes with the most states, which are searched less deep."""
 

@@ -95,6 +95,8 @@ class World:
             partition_max_record_locks=self.scope.window,
             dead_letters=self.scope.dead_letters,
             order_by_key=bool(self.scope.keys),
+            order_records_per_key=self.scope.per_key,
+            order_look_ahead=self.scope.ahead,
             redelivery=RedeliveryBackoff(self.scope.backoff_ms, multiplier=1),
             delay=RecordDelays(bool(self.scope.dates), LONGEST_MS),
         )
@@ -149,7 +151,10 @@ class World:
         necessary.
         """
         core = self.core
+        of_everything = step.mode is AcquireMode.BATCH_OPTIMIZED and step.max_records == self.scope.log_end
         if not core.can_acquire():
+            if of_everything:
+                self._check_all_came(nothing_came=True)
             return
         offset = core.next_fetch_offset()
         if offset < self.log_start:
@@ -171,12 +176,16 @@ class World:
         )
         self._check_order(acquired)
         self.ledger.handed_out(step.member, acquired, self.now_ms, self.now_ms + LOCK_MS)
-        if step.mode is AcquireMode.BATCH_OPTIMIZED and step.max_records == self.scope.log_end:
-            self._check_all_came()
+        if of_everything:
+            self._check_all_came(nothing_came=not acquired and core.next_fetch_offset() == offset)
 
-    def _check_all_came(self) -> None:
-        """Check that a fetch of everything leaves no free record, while no write is under way and no timer is due."""
-        if self.writes or self.log_start or self.scope.window < self.scope.log_end:
+    def _check_all_came(self, *, nothing_came: bool) -> None:
+        """Check that a fetch of everything leaves no free record, while no write is under way and no timer is due.
+
+        What a window has to look ahead for may come with later fetches.
+        """
+        window = self.scope.window + (self.scope.ahead if nothing_came else 0)
+        if self.writes or self.log_start or window < self.scope.log_end:
             return
         deadline = self.core.next_deadline_ms()
         if deadline is not None and deadline <= self.now_ms:
@@ -193,7 +202,8 @@ class World:
         if self.scope.backoff_ms and offset in ledger.attempts_before:
             return False  # what a crash left unanswered may have made it wait
         key = keys[offset] if keys else 0
-        return not key or all(at in ledger.finished for at in range(offset) if keys[at] == key)
+        earlier = [at for at in range(offset) if key and keys[at] == key and at not in ledger.finished]
+        return len(earlier) < self.scope.per_key
 
     def _dated(self, spans: list[Span]) -> list[DatedRange]:
         """Return the dated records that the shell finds in a read."""
@@ -212,14 +222,16 @@ class World:
         return {offset: key for offset, key in known if key and wanted[0] <= offset <= wanted[1]}
 
     def _check_order(self, acquired: list[AcquiredRange]) -> None:
-        """Check that all earlier records of its key are finished before each record that comes."""
+        """Check that all earlier records of its key are finished before each record that comes, but for those that its
+        key may have in hand, too.
+        """
         pending = {write.write_id for write in self.writes}
         for first, last, _ in acquired if self.scope.keys else ():
             for offset in range(first, last + 1):
                 key = self.scope.keys[offset]
                 earlier = [at for at in range(offset) if key and self.scope.keys[at] == key]
                 before = [at for at in earlier if not self.ledger.is_over(at, pending)]
-                if before:
+                if len(before) >= self.scope.per_key:
                     raise Broken(f"offset {offset} came before {before}, of the same key")
 
     def _acknowledge(self, step: Acknowledge) -> None:

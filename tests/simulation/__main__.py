@@ -1,7 +1,7 @@
 """`python -m tests.simulation SEEDS`: many seeds over all cores. Exit code 1 when one of them fails.
 
 Runs SEEDS seeds from 0 on, and a tenth as many of each of the later kinds: dead letters, redrives, pauses, dates,
-breakers. With `--from`, runs SEEDS seeds from that number on, and no others.
+breakers, keys' shares. With `--from`, runs SEEDS seeds from that number on, and no others.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections import Counter
 from itertools import chain
 
 from devtools.provenance import commit, machine
-from tests.simulation import breakers, dates, deaths, pauses, redrives
+from tests.simulation import breakers, dates, deaths, key_shares, pauses, redrives
 from tests.simulation.runner import run_seeds, shortest
 
 PROGRESS_S = 10
 SHARE = 10
-"""The number of seeds for which one more is run of each later kind: dead letters, redrives, pauses, dates, breakers."""
+"""The number of seeds for which one more is run of each later kind."""
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/simulation", "tests/support")
 
 
@@ -62,10 +62,8 @@ def seed_ranges(seeds: int, first: int | None = None) -> list[range]:
     if first is not None:
         return [range(first, first + seeds)]
     share = -(-seeds // SHARE)
-    return [
-        range(seeds),
-        *(range(kind.FIRST_SEED, kind.FIRST_SEED + share) for kind in (deaths, redrives, pauses, dates, breakers)),
-    ]
+    kinds = (deaths, redrives, pauses, dates, breakers, key_shares)
+    return [range(seeds), *(range(kind.FIRST_SEED, kind.FIRST_SEED + share) for kind in kinds)]
 
 
 def _listed(ranges: list[range]) -> str:

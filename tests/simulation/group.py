@@ -36,7 +36,7 @@ class Group:
         self.ledger = GroupLedger(world.topics.records, earliest=rng.random() < 0.7, limit=rng.randint(2, 5))
         self.ledger.on_isolation(rng.random() < 0.4)
         self.ledger.waits = Waits(world.backoff)
-        self.ledger.order = KeyLedger() if world.is_about_order else None
+        self.ledger.order = KeyLedger(world.shares.per_key) if world.is_about_order else None
         self.membership = MembershipLedger(group_id)
         self.deaths = Deaths()
         self.pauses = PauseLedger()
@@ -54,7 +54,8 @@ class Group:
         self.world.queues.configure(self)
         for name, value in properties_of(self.world.backoff).items():
             self._set(name, value)
-        for name, value in {**self.world.dates.properties(), **self.world.breakers.properties()}.items():
+        extensions = self.world.dates, self.world.breakers, self.world.shares
+        for name, value in (each for extension in extensions for each in extension.properties().items()):
             self._set(name, value)
         if self.world.is_about_order:
             self._set("shareq.order", "key")
@@ -117,7 +118,7 @@ class Group:
         self.ledger = GroupLedger(self.world.topics.records, earliest=before.earliest, limit=before.limit)
         self.ledger.on_isolation(before.committed)
         self.ledger.waits = Waits(before.waits.backoff)
-        self.ledger.order = KeyLedger() if self.world.is_about_order else None
+        self.ledger.order = KeyLedger(self.world.shares.per_key) if self.world.is_about_order else None
         self.membership = self.membership.successor()
         self.cores.clear()
 

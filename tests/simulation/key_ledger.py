@@ -1,4 +1,7 @@
-"""The ledger of a group with order by key: no record is delivered together with, or after, a later one of its key."""
+"""The ledger of a group with order by key: no record is delivered together with, or after, a later one of its key.
+
+Where a key may have several records in hand, no more of them are.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ class OutOfOrder(AssertionError):
 class KeyLedger:
     """The order of deliveries by slot and key."""
 
+    per_key: int = 1
     latest: dict[tuple[int, bytes], int] = field(default_factory=dict)  # the highest offset that was delivered
 
     def on_delivered(
@@ -43,11 +47,14 @@ class KeyLedger:
         key, (slot, offset) = key_of(value), place
         if key is None:
             return
-        for other, other_value in held.items():
-            if other[0] == slot and other[1] < offset and key_of(other_value) == key:
-                raise OutOfOrder(f"{place} was delivered while {other} of the same key was held")
+        others = [other for other, other_value in held.items() if other[0] == slot and key_of(other_value) == key]
+        earlier = [other for other in others if other[1] < offset]
+        if self.per_key == 1 and earlier:
+            raise OutOfOrder(f"{place} was delivered while {earlier[0]} of the same key was held")
+        if len(earlier) >= self.per_key or (len(others) >= self.per_key and place not in excused):
+            raise OutOfOrder(f"{place} was delivered beside {others}: more than its key may have in hand")
         latest = self.latest.get((slot, key), -1)
-        if offset < latest and place not in excused:
+        if self.per_key == 1 and offset < latest and place not in excused:
             raise OutOfOrder(f"{place} was delivered after {latest} of the same key")
         self.latest[slot, key] = max(offset, latest)
 

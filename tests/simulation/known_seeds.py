@@ -188,4 +188,7 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "a_breakers_pause_is_not_stored": (5_000_006, 5_000_095),
     "each_letter_counts_as_ten": (5_000_047, 5_000_050),
     "letters_of_one_write_count_as_one": (5_000_006, 5_000_132),
+    "a_key_has_one_record_more": (500_000, 500_001),
+    "a_record_given_back_makes_room_for_another": (500_022, 500_041),
+    "windows_go_on_without_end": (500_001, 500_002),
 }

@@ -18,6 +18,7 @@ from tests.simulation import (
     breakers,
     dates,
     deaths,
+    key_shares,
     pauses,
     planted,
     planted_breakers,
@@ -27,6 +28,7 @@ from tests.simulation import (
     planted_deletions,
     planted_groups,
     planted_jobs,
+    planted_key_shares,
     planted_logs,
     planted_order,
     planted_pauses,
@@ -65,6 +67,7 @@ REDRIVE_FAULTS: Final[dict[Fault, Words]] = {**planted_redrives.FAULTS}
 PAUSE_FAULTS: Final[dict[Fault, Words]] = {**planted_pauses.FAULTS}
 DATE_FAULTS: Final[dict[Fault, Words]] = {**planted_dates.FAULTS}
 BREAKER_FAULTS: Final[dict[Fault, Words]] = {**planted_breakers.FAULTS}
+KEY_SHARE_FAULTS: Final[dict[Fault, Words]] = {**planted_key_shares.FAULTS}
 # What the failure says that a fault leads to: one of these.
 FAULTS: Final = {
     **SHARE_FAULTS,
@@ -77,6 +80,7 @@ FAULTS: Final = {
     **PAUSE_FAULTS,
     **DATE_FAULTS,
     **BREAKER_FAULTS,
+    **KEY_SHARE_FAULTS,
 }
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
@@ -122,6 +126,8 @@ def is_about(fault: Fault, seed: int) -> bool:
         return dates.is_about_dates(seed)
     if fault in BREAKER_FAULTS:
         return breakers.is_about_breakers(seed)
+    if fault in KEY_SHARE_FAULTS:
+        return key_shares.is_about_key_shares(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
 
 
@@ -129,6 +135,7 @@ def first_of(fault: Fault) -> int:
     """Return the first seed that can be about the fault's subject."""
     first = {**dict.fromkeys(DEATH_FAULTS, deaths.FIRST_SEED), **dict.fromkeys(REDRIVE_FAULTS, redrives.FIRST_SEED)}
     first |= {**dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED), **dict.fromkeys(DATE_FAULTS, dates.FIRST_SEED)}
+    first |= dict.fromkeys(KEY_SHARE_FAULTS, key_shares.FIRST_SEED)
     return {**first, **dict.fromkeys(BREAKER_FAULTS, breakers.FIRST_SEED)}.get(fault, 0)
 
 

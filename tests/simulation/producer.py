@@ -75,7 +75,7 @@ class Producer:
 
     def _new_batch(self, slot: Slot) -> Batch:
         world = self.world
-        size = world.dates.size_of_batch(world.rng.choice((1, 1, 3, 8)))
+        size = world.shares.size_of_batch(world.dates.size_of_batch(world.rng.choice((1, 1, 3, 8))))
         values = [b"%d" % (world.values + index) for index in range(size)]
         headers = [world.dates.headers_for(value, size) for value in values]
         world.values += len(values)

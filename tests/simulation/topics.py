@@ -42,7 +42,8 @@ class Topics:
         self._by_partition: dict[tuple[bytes, int], Slot] = {}
         self._known: dict[str, tuple[bytes, int]] = {}  # topic id and partitions, of what exists
         self._under_way: str | None = None  # a change of this topic was cut off: it happened, or it did not
-        self._segment = str(max(world.rng.choice((300, 1_500, 1 << 20)), world.dates.least_segment()))
+        least = max(world.dates.least_segment(), world.shares.least_segment())
+        self._segment = str(max(world.rng.choice((300, 1_500, 1 << 20)), least))
 
     def slot(self, topic_id: bytes, partition: int) -> Slot:
         """Return a partition that exists or existed. Raises KeyError for one that never did."""

@@ -123,6 +123,8 @@ def check_waits(world: World) -> None:
             _check_times(group, ranges, world.clock.now_ms(), slot.index)
             if world.dates.on:
                 world.dates.check_half(leader.core, slot.index)
+            if world.shares.on:
+                world.shares.check(leader.core, slot.index)
             if (
                 not group.administered
                 and not group.pauses.paused
@@ -167,7 +169,7 @@ def _check_nothing_is_there(
         ):
             raise InvariantBroken(f"slot {index}: fetches wait although there is {view}")
     following = core.end_offset + (core.in_flight_batches > 0)
-    room = core.settings.partition_max_record_locks - core.in_flight_records
+    room = core.settings.partition_max_record_locks - core.in_flight_records + world.shares.room(core, ranges)
     following = max(following, log.log_start_offset)
     if not core.start_is_durable or room <= 0 or following >= end:
         return

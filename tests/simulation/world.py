@@ -52,6 +52,7 @@ from tests.simulation.group import LOCKS_MS, Group
 from tests.simulation.jobs.jobs import Jobs
 from tests.simulation.jobs.settings import changed_job_settings, first_job_settings, last_epoch
 from tests.simulation.key_ledger import is_about_order, key_of
+from tests.simulation.key_shares import KeyShares, is_about_key_shares
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.metadata_disk import MetadataDisk
@@ -120,7 +121,7 @@ class World:
         self.rng = rng = Random(seed)
         self.steps = steps
         self.is_about_jobs = is_about_jobs(seed)
-        self.is_about_order = is_about_order(seed)
+        self.is_about_order = is_about_order(seed) or is_about_key_shares(seed)
         self.transcript = [f"seed {seed}"]
         self.seen: Counter[str] = Counter()
         self.connections = 0
@@ -140,6 +141,7 @@ class World:
         self.faults = Faults(self)
         self.dates = Dates(self, seed)
         self.breakers = Breakers(self, seed)
+        self.shares = KeyShares(self, seed)
         self.topics = Topics(self)
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
         self.groups = [Group(self, name) for name in names]
@@ -431,7 +433,7 @@ class World:
                 leader = self.broker.services.share.partitions.get(self.key(group, slot))
                 if leader is not None and leader.state is LeaderState.ACTIVE:
                     check_locks(leader.core.snapshot(), now, slot.index)
-        if self.backoff.initial_ms or self.pauses.on or self.dates.on:
+        if self.backoff.initial_ms or self.pauses.on or self.dates.on or self.shares.on:
             check_waits(self)
 
     def _let_the_cleaner_work(self) -> None:

@@ -1,4 +1,4 @@
-"""docs/queues.md and docs/delays.md: their examples print what the pages show, and snippets are from the examples."""
+"""Pages about queues: their examples print what the pages show, and snippets are from the examples."""
 
 from __future__ import annotations
 
@@ -85,6 +85,14 @@ def test_without_order_a_quick_step_overtakes_a_slow_one() -> None:
         orders = [line.split(": ")[1].split(", ") for line in lines]
         assert [sorted(order) for order in orders] == [sorted(STEPS)] * 3
         assert orders != [STEPS] * 3
+
+
+def test_a_customer_with_three_jobs_does_not_wait_for_one_with_two_thousand() -> None:
+    expected, printed = run("fair_keys.py", "order-by-key.md")
+    for lines in (expected, printed):
+        assert lines[1] == expected[1]
+        (before,) = re.findall(r"after (\d+) of Big's 2,000$", lines[0])
+        assert int(before) < 1_000
 
 
 def test_what_is_shown_of_an_example_is_in_it() -> None:

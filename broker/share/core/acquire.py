@@ -33,17 +33,24 @@ FETCH_IN_RANGES: Final = 40
 persist.
 """
 _FAR_FROM_BEST: Final = 1.2
+MAX_OFFSET: Final = (1 << 63) - 1
 
 
 def read_until(
-    window: InFlightWindow, position: int, limit: int, mode: AcquireMode, max_records: int, delivery_count_limit: int
+    window: InFlightWindow,
+    position: int,
+    limit: int,
+    mode: AcquireMode,
+    max_records: int,
+    delivery_count_limit: int,
+    furthest: int = MAX_OFFSET,
 ) -> int:
     """Return the last offset (inclusive) that a read at `position`, the next fetch offset, needs to reach.
 
     Records behind it would neither be acquired nor change the state. Only records that can be acquired count against
     `max_records`. Where `max_records` is rounded up to a whole in-flight batch, the read reaches the batch's last
     available record; likewise in a batch that may be throttled. New offsets all count as records, although the log may
-    have holes there.
+    have holes there. In-flight batches that begin behind the offset `furthest` are left out.
     """
     allowed = room_for(window, limit, max_records)
     left = allowed if allowed > 0 else max_records
@@ -55,6 +62,8 @@ def read_until(
                 return position + left - 1
             left -= batch.first_offset - position
         begin, end = max(position, batch.first_offset), batch.last_offset
+        if begin > furthest:
+            return begin - 1
         count, until = batch.count_available(begin, end)
         if exact and count >= left and batch.peak_count < throttled:
             return _offset_of(batch, begin, left)

@@ -14,14 +14,9 @@ from typing import Final, NamedTuple
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, delayed
 from shareq.broker.share.core.window.window import InFlightWindow, Run
-from shareq.coordinator.ports import RecordDelays, ShareGroupSettings
+from shareq.coordinator.ports import RecordDelays
 from shareq.protocol.ack_delays import Later
 from shareq.protocol.names import DELAY_MAX_MS, LONGEST_TIME, NOT_BEFORE
-
-MOST_OFFSETS: Final = 1_000_000
-"""The most offsets of a window from its start to its end offset, including finished and waiting ones. A share
-partition's state has room for so many.
-"""
 
 _MOST_SHOWN: Final = 40  # digits
 
@@ -82,19 +77,6 @@ def reason_of(value: bytes, max_ms: int) -> bytes:
 def may_wait(later: Sequence[Later], delay: RecordDelays) -> bool:
     """Return True if a member may release records of the group with these delays."""
     return delay.enabled and all(0 < each.delay_ms <= delay.max_ms for each in later)
-
-
-def limit_now(window: InFlightWindow, settings: ShareGroupSettings) -> int:
-    """Return how many offsets may be in flight now, from start to end offset.
-
-    In a group with delays, neither finished nor waiting records count, up to half of the limit: a waiting record holds
-    the start offset, and must not stop those behind it.
-    """
-    limit = settings.partition_max_record_locks
-    if not settings.delay.enabled:
-        return limit
-    free = window.delivery_complete_count + min(window.delayed, limit // 2)
-    return max(limit, min(limit + free, MOST_OFFSETS))
 
 
 def first_behind(window: InFlightWindow, waiting: Sequence[DatedRange], limit: int) -> DatedRange | None:

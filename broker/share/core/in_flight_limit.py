@@ -12,11 +12,36 @@ from typing import Final
 
 from shareq.broker.share.core.values import BatchSpan, end_of_batch
 from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.coordinator.ports import ShareGroupSettings
+
+MOST_OFFSETS: Final = 1_000_000
+"""The most offsets of a window, from start to end, over what is finished and what waits: as far as the widest
+one goes without extensions, which is what a share partition's state has room for."""
 
 _PARTS_TO_ENTER: Final = 4
 """New records enter in parts of the limit divided by this: smaller parts would become many in-flight batches, which
 cost more.
 """
+
+
+def limit_now(window: InFlightWindow, settings: ShareGroupSettings) -> int:
+    """Return how many offsets may be in flight now, from start to end offset.
+
+    A waiting record holds the start offset, and must not stop those behind it. So with delays neither finished nor
+    delayed records count, these up to half of the limit; with order by key neither finished ones nor those that wait
+    for their key, up to `shareq.order.look.ahead`.
+    """
+    limit, delays = settings.partition_max_record_locks, settings.delay.enabled
+    ahead = settings.order_look_ahead
+    if not delays and not ahead:
+        return limit
+    free = window.delivery_complete_count
+    if window.order is not None:
+        free += min(window.order.waiting(), ahead)
+    elif not delays:
+        return limit
+    free = free + min(window.delayed, limit // 2) if delays else min(free, ahead)
+    return max(limit, min(limit + free, MOST_OFFSETS))
 
 
 def is_full(window: InFlightWindow, limit: int) -> bool:

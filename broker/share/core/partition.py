@@ -7,13 +7,13 @@ modules beside this one, and this class puts them together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.share.core.aborted import cut_out, held_before
 from shareq.broker.share.core.acknowledge import Acknowledgement
-from shareq.broker.share.core.acquire import RecordAcquisition, read_until
+from shareq.broker.share.core.acquire import MAX_OFFSET, RecordAcquisition, read_until
 from shareq.broker.share.core.counters import SharePartitionCounters, given_up, records_in
-from shareq.broker.share.core.dates import DatedRange, first_behind, limit_now, make_wait, may_wait
+from shareq.broker.share.core.dates import DatedRange, first_behind, make_wait, may_wait
 from shareq.broker.share.core.effects import (
     Cause,
     DeadLetter,
@@ -24,7 +24,7 @@ from shareq.broker.share.core.effects import (
     WakeFetches,
     WriteState,
 )
-from shareq.broker.share.core.in_flight_limit import capacity, enter_until, is_full, least_to_enter
+from shareq.broker.share.core.in_flight_limit import capacity, enter_until, is_full, least_to_enter, limit_now
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, Lapsed, RedeliveryTimes, expire, wake
 from shareq.broker.share.core.values import (
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 __all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
 
 _FEWEST_TO_JOIN = 256  # in-flight batches: what waits may hold those behind it for long when they are finished
+MOST_AT_ONCE: Final = 20_000  # offsets of a read in a window that looks ahead: over more, it would look for long
 _NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
 
 
@@ -99,6 +100,7 @@ class SharePartition:
         self._start_write: WriteState | None = None
         self._window = InFlightWindow()
         self._order: KeyOrder | None = None
+        self._ordered_as: ShareGroupSettings | None = None  # with these settings in mind
         self._freed = False
         self._locks = AcquisitionLocks()
         self._times = RedeliveryTimes()
@@ -222,7 +224,7 @@ class SharePartition:
         if isinstance(loaded, ErrorCode):
             return loaded
         self._window, self.lost_tail = loaded
-        self._order = None
+        self._order = self._ordered_as = None
         self._wait(delays)
         advance_start(self._window)
         self._state_epoch = state_epoch
@@ -255,7 +257,7 @@ class SharePartition:
 
         With order by key, it may also be the first record in flight whose key is not known.
         """
-        if self.settings.order_by_key is (self._order is None):
+        if self.settings is not self._ordered_as:
             self._switch_order()
         return next_fetch_offset(self._window)
 
@@ -270,7 +272,7 @@ class SharePartition:
         """
         if not self._is_open:
             return False
-        if self.settings.order_by_key is (self._order is None):
+        if self.settings is not self._ordered_as:
             self._switch_order()
         window, limit = self._window, limit_now(self._window, self.settings)
         offset = next_fetch_offset(window)
@@ -292,7 +294,8 @@ class SharePartition:
         nothing_new = is_full(window, limit)
         if nothing_new and window.end_offset <= known_until:
             return offset, window.end_offset  # and nothing behind that may enter
-        until = read_until(window, offset, limit, mode, max_records, self.settings.delivery_count_limit)
+        furthest = offset + MOST_AT_ONCE if self.settings.order_look_ahead else MAX_OFFSET
+        until = read_until(window, offset, limit, mode, max_records, self.settings.delivery_count_limit, furthest)
         if nothing_new and self._order is not None and window.end_offset < until:
             until = window.end_offset
         return offset, until
@@ -316,7 +319,7 @@ class SharePartition:
         None if there are none, or if the in-flight limit leaves too little room for a read to be worth it.
         """
         window, limit = self._window, limit_now(self._window, self.settings)
-        if self.settings.order_by_key is (self._order is None):
+        if self.settings is not self._ordered_as:
             self._switch_order()
         if self._order is None or not self._is_open or not self._start_is_durable:
             return None
@@ -329,24 +332,30 @@ class SharePartition:
         _, until = self.next_read(mode, max_records)
         return (first, max(until, first + worth_it - 1)) if first <= until else None
 
+    def _has_looked_ahead(self) -> bool:
+        """Return True if finished records make room, wherever in the window they are."""
+        ahead = self._order is not None and self.settings.order_look_ahead > 0
+        return ahead and not is_full(self._window, limit_now(self._window, self.settings))
+
     def take_freed(self) -> bool:
         """Return True, once, if keys became free without a `WakeFetches`: the caller wakes the other fetches."""
         freed, self._freed = self._freed, False
         return freed
 
     def _switch_order(self) -> None:
-        """Switch order by key on or off, after a change of the config or after a load.
+        """Switch order by key on or off, or to another number of records, after a change of the config or after a load.
 
         Once on, it holds for all unfinished records.
         """
+        settings = self._ordered_as = self.settings
+        per_key = settings.order_records_per_key if settings.order_by_key else 0
+        if per_key == (0 if self._order is None else self._order.per_key):
+            return
         from shareq.broker.share.core.window.key_order import KeyOrder, all_free  # for groups that have it alone
 
         if self._order is not None:
             all_free(self._window)
-            self._order = None
-        else:
-            self._order = KeyOrder(self._window.start_offset)
-        self._window.order = self._order
+        self._order = self._window.order = KeyOrder(self._window.start_offset, per_key) if per_key else None
 
     def acquire(
         self,
@@ -563,11 +572,12 @@ class SharePartition:
             return (WakeFetches(),) if self._start_is_durable else ()
         change, write = self._writes.pop(write_id)
         window = self._window
-        lacked_room = is_full(window, self.settings.partition_max_record_locks)  # with delays there may be more
+        lacked_room = is_full(window, self.settings.partition_max_record_locks)  # there may be more: `limit_now`
         if error is ErrorCode.NONE:
             window.note_durable_start(write.start_offset)
             woken = change is not None and self._commit(change)
-            woken = (advance_start(window) and lacked_room) or woken
+            more = advance_start(window) or self._has_looked_ahead()
+            woken = (more and lacked_room) or woken
             if self.settings.delay.enabled and window.batches.count >= self._join_at and window.gap is None:
                 window.batches.join_finished()
                 self._join_at = max(_FEWEST_TO_JOIN, 2 * window.batches.count)

@@ -1,7 +1,7 @@
 """`make order-kills`: members of a group with order by key, while the broker is killed.
 
 Exit code 1 if a record was delivered beside or after a later one of its key, was delivered after its end, or never
-ended.
+ended. With `--per-key`, if it was delivered beside as many of its key as may be in hand.
 """
 
 from __future__ import annotations
@@ -42,28 +42,40 @@ SETTINGS: Final = {
     "share.coordinator.state.topic.num.partitions": "2",
 }
 BEGIN, END = "<!-- order kills: begin -->", "<!-- order kills: end -->"
+BEGIN_SEVERAL, END_SEVERAL = "<!-- several of a key: begin -->", "<!-- several of a key: end -->"
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign.order_kills", description=__doc__)
     parser.add_argument("--records", type=int, default=100_000, help="in all (default 100,000)")
     parser.add_argument("--keys", type=int, default=50, help="of the records; one in ten has none (default 50)")
+    parser.add_argument("--per-key", type=int, default=1, help="records of a key that may be in hand (default 1)")
+    parser.add_argument(
+        "--hot", type=int, default=0, metavar="PERCENT", help="of the records, have one key (default 0)"
+    )
+    parser.add_argument("--look-ahead", type=int, default=0, help="of windows, in records (default 0)")
     parser.add_argument("--members", type=int, default=12, help="of the group (default 12)")
     parser.add_argument("--kills", type=int, default=20, help="of the broker, evenly over the records (default 20)")
     parser.add_argument("--seed", type=int, default=1, help="of keys, kills and members (default 1)")
     parser.add_argument("--planted", action="store_true", help="instead: a group without the config, to be found out")
     add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
+    marks = (BEGIN, END) if options.per_key == 1 else (BEGIN_SEVERAL, END_SEVERAL)
     folder = Path(tempfile.mkdtemp(prefix="shareq-order-"))
     node = Node(folder / "data", SETTINGS)
     began = time.monotonic()
     try:
         node.start()
         rng = random.Random(options.seed)
-        topic_id, keys = _produced(node, options.records, options.keys, rng)
-        order = "none" if options.planted else "key"
-        configure_group(f"127.0.0.1:{node.port}", GROUP, {"share.auto.offset.reset": "earliest", "shareq.order": order})
-        judge = Judge(keys, LIMIT)
+        topic_id, keys = _produced(node, options.records, options.keys, options.hot / 100, rng)
+        properties = {
+            "share.auto.offset.reset": "earliest",
+            "shareq.order": "none" if options.planted else "key",
+            "shareq.order.records.per.key": str(options.per_key),
+            "shareq.order.look.ahead": str(options.look_ahead),
+        }
+        configure_group(f"127.0.0.1:{node.port}", GROUP, properties)
+        judge = Judge(keys, LIMIT, options.per_key)
         failures, kills = _killed(node, topic_id, judge, options)
     finally:
         node.kill()
@@ -77,14 +89,18 @@ def main(arguments: Sequence[str]) -> int:
         f"{time.monotonic() - began:,.0f} s. Out of order: {len(broken)}. Never ended: {len(left)}; "
         f"given up in an answer that was lost: {len(judge.unseen_ends()) - len(left)}."
     ]
+    if options.per_key > 1:
+        lines[0] += f" Of a key, {judge.most_in_hand} were in hand at most; {options.hot} % had one key."
     lines += [f"* {line}" for line in (*broken[:20], *(f"{place} never ended" for place in left[:5]), *failures)]
-    show_and_write(lines, options.write, BEGIN, END)
+    show_and_write(lines, options.write, *marks)
     if options.planted:
         return 0 if broken else 1
     return 1 if broken or left or failures else 0
 
 
-def _produced(node: Node, records: int, keys: int, rng: random.Random) -> tuple[bytes, dict[int, list[int | None]]]:
+def _produced(
+    node: Node, records: int, keys: int, hot: float, rng: random.Random
+) -> tuple[bytes, dict[int, list[int | None]]]:
     """Produce the records; return the topic's id, and the key of each record by partition and offset."""
     with WireClient(node.address) as client:
         topic_id = create_topic(client, TOPIC, PARTITIONS)
@@ -93,6 +109,8 @@ def _produced(node: Node, records: int, keys: int, rng: random.Random) -> tuple[
         while left:
             size, partition = min(left, BATCH), rng.randrange(PARTITIONS)
             chosen = [None if rng.random() < 0.1 else rng.randrange(keys) for _ in range(size)]
+            if hot:
+                chosen = [0 if rng.random() < hot else key for key in chosen]
             rows = [RecordData(None if key is None else b"key %d" % key, b"value") for key in chosen]
             codec = rng.choice((Compression.NONE, Compression.LZ4, Compression.GZIP))
             data = build_batch(rows, timestamp_ms=int(time.time() * 1000), compression=codec)

@@ -26,11 +26,13 @@ class Held(NamedTuple):
 class Judge:
     """The judge. It is notified of each event when it happens, from any thread.
 
-    `keys`: the keys of each partition's records by offset, None for no key. `broken` has the breaches.
+    `keys`: the keys of each partition's records by offset, None for no key. `per_key`: so many records of a key may be
+    in hand; with several, in any order. `broken` has the breaches.
     """
 
-    def __init__(self, keys: Mapping[int, Sequence[int | None]], limit: int) -> None:
+    def __init__(self, keys: Mapping[int, Sequence[int | None]], limit: int, per_key: int = 1) -> None:
         self._keys = keys
+        self._per_key = per_key
         self._limit = limit
         self._lock = threading.Lock()
         self._held: dict[tuple[int, int], dict[int, Held]] = {}  # by partition and key, by offset
@@ -42,6 +44,7 @@ class Judge:
         self._counts: dict[Place, int] = {}
         self.seen: Counter[str] = Counter()
         self.broken: list[str] = []
+        self.most_in_hand = 0
 
     @property
     def over(self) -> int:
@@ -62,11 +65,13 @@ class Judge:
             if key is None:
                 return
             held, offset = self._held.setdefault(key, {}), place[1]
-            for other, hold in held.items():
-                if other != offset and now_s < hold.until_s:
-                    self.broken.append(f"{place} came to {member} while {hold.member} had {other} of its key")
+            others = {other: hold for other, hold in held.items() if other != offset and now_s < hold.until_s}
+            self.most_in_hand = max(self.most_in_hand, 1 + len(others))
+            if len(others) >= self._per_key:
+                beside = " and ".join(f"{hold.member} had {other}" for other, hold in others.items())
+                self.broken.append(f"{place} came to {member} while {beside} of its key")
             latest = self._latest.get(key, -1)
-            if offset < latest:
+            if self._per_key == 1 and offset < latest:
                 self.broken.append(f"{place} came to {member} after {latest} of its key")
             self._latest[key] = max(latest, offset)
             held[offset] = Held(member, until_s)
@@ -99,6 +104,8 @@ class Judge:
         Answers may overtake each other on their way to the members' threads, but an acknowledgement sent before a
         record was delivered cannot.
         """
+        if self._per_key > 1:
+            return []
         with self._lock:
             found, last = [], dict[tuple[int, int], int]()
             for place in sorted(self._finished, key=self._sent_at.__getitem__):

@@ -27,6 +27,16 @@ def test_a_record_beside_an_earlier_one_of_its_key_is_noticed() -> None:
     assert one.broken == ["(0, 1) came to m2 while m1 had 0 of its key"]
 
 
+def test_more_records_of_a_key_than_may_be_in_hand_are_noticed() -> None:
+    one = Judge({0: [1, 1, 2, None, 1]}, limit=3, per_key=2)
+    one.delivered("m1", (0, 1), 1, 0.0, 9.0)
+    one.delivered("m2", (0, 0), 1, 1.0, 9.0)
+    assert (one.broken, one.most_in_hand) == ([], 2)
+    one.delivered("m2", (0, 4), 1, 1.0, 9.0)
+    assert one.broken == ["(0, 4) came to m2 while m1 had 1 and m2 had 0 of its key"]
+    assert one.ends_out_of_order() == []
+
+
 def test_a_lock_that_ran_out_and_a_lost_member_hold_nothing() -> None:
     one = judge()
     one.delivered("m1", (0, 0), 1, 0.0, 9.0)

@@ -10,7 +10,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.share import AcquireMode
 from tests.frames.share_order.test_order_by_key import member_of, offsets_of, ordered_world, produce
-from tests.support.clients.share_client import ACCEPT, acquired_of
+from tests.support.clients.share_client import ACCEPT, Ack, Place, acquired_of
 from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 
 
@@ -140,3 +140,28 @@ def test_it_leaves_other_partitions_to_members_that_wait_for_them() -> None:
     assert ranges(rig.fetch(0, 1, max_records=5).start().value) == [(0, 9, 1)]
     rig.manager.on_high_watermark(rig.source(1))
     assert ranges(waiting.value) == [(0, 9, 1)]
+
+
+# -- keys with more records than a read has room for
+
+
+def test_a_key_with_many_records_holds_up_no_others_though_its_next_one_is_always_at_the_front() -> None:
+    """Read so few bytes that no fetch gets from the front to the other keys; the answer still has both."""
+    for ahead, came in (("0", []), ("500", [b"b", b"c"])):
+        world, place = ordered_world(share_partition_max_record_locks="100", shareq_order_look_ahead=ahead)
+        member = member_of(world, place)
+        for _ in range(30):
+            produce(world, [b"a"] * 10)
+        produce(world, [b"b", b"c"])
+        others: list[bytes] = []
+        hot = 0
+        acks: dict[Place, list[Ack]] = {}
+        for _ in range(12):
+            answer = member.fetch(acks=acks, max_bytes=1_000)
+            offsets = offsets_of(acquired_of(answer))
+            assert len(offsets) == len(set(offsets))
+            others += [(b"b", b"c")[offset - 300] for offset in offsets if offset >= 300]
+            hot += sum(offset < 300 for offset in offsets)
+            acks = {place: [(offset, offset, ACCEPT) for offset in offsets]} if offsets else {}
+        assert hot > 5, "one after the other"
+        assert others == came, ahead

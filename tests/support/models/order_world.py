@@ -1,11 +1,14 @@
 """Random histories of a share partition with order by key, and a judge that checks every record.
 
+In some a key may have several records in hand, and in some the window looks ahead.
+
 The judge knows the log, each delivery, and the durable state. It does not know `KeyOrder`.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +33,7 @@ from tests.support.models.share_partition import ACCEPT, GAP, KEY, REJECT, RELEA
 
 _FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 _FINISHED = TERMINAL | GIVEN_UP
+_LARGEST = 9  # records of a batch
 
 
 @dataclass
@@ -68,6 +72,10 @@ class OrderWorld:
             redelivery=RedeliveryBackoff(rng.choice((0, 0, 60)), 200, 2.0, 0.1),
             order_by_key=not switching,
         )
+        by_key = random.Random(f"by key {seed}")
+        self.settings = self.settings._replace(
+            order_records_per_key=by_key.choice((1, 1, 2, 3)), order_look_ahead=by_key.choice((0, 0, 5, 20))
+        )
         self.durable: dict[int, tuple[int, int]] = {}  # state and delivery count by offset
         self.durable_start = 0
         self.delays: list[Delay] = []
@@ -83,7 +91,7 @@ class OrderWorld:
     def append(self) -> None:
         """Append one or two record batches."""
         for _ in range(self.rng.randint(1, 3)):
-            first, size = len(self.log), self.rng.choice((1, 2, 5, 9))
+            first, size = len(self.log), self.rng.choice((1, 2, 5, _LARGEST))
             aborted = self.committed and self.rng.random() < 0.15
             for _ in range(size):
                 key = None if self.rng.random() < 0.15 else self.rng.randrange(self.keys)
@@ -136,6 +144,7 @@ class OrderWorld:
         member, core = member or self.rng.choice(self.members), self.core
         most = most or self.rng.choice((1, 3, 20))
         if not core.can_acquire():
+            self._judge_full()
             return False
         mode = self.rng.choice(list(AcquireMode))
         offset = core.next_fetch_offset()
@@ -270,9 +279,12 @@ class OrderWorld:
 
     def switch(self) -> None:
         """Switch order by key on or off at run time."""
-        self.settings = self.settings._replace(order_by_key=not self.settings.order_by_key)
+        if self.rng.random() < 0.5:
+            self.settings = self.settings._replace(order_by_key=not self.settings.order_by_key)
+        else:
+            self.settings = self.settings._replace(order_records_per_key=self.rng.choice((1, 2, 3)))
         self.core.settings = self.settings
-        self._say(f"order {'on' if self.settings.order_by_key else 'off'}")
+        self._say(f"order {self.settings.order_records_per_key if self.settings.order_by_key else 'off'}")
 
     def _loaded(self) -> SharePartition:
         self.epoch += 1
@@ -315,14 +327,30 @@ class OrderWorld:
         if not self.settings.order_by_key or self.core.next_fetch_offset() < self.log_start:
             return  # nobody has found out yet what the log has lost
         being_given_up = {o for write in self.writes for row in write.batches for o in range(row[0], row[1] + 1)}
-        unfinished = {self._key_in_flight(offset) for offset in being_given_up}
+        unfinished = Counter(self._key_in_flight(offset) for offset in being_given_up)
+        limit, ahead = self.settings.partition_max_record_locks, self.settings.order_look_ahead
+        if not self.settings.delay.enabled and self.core.in_flight_records > limit + ahead + _LARGEST - 1:
+            raise OrderBroken(f"{self.core.in_flight_records} are in flight")
         for view in self._views():
             for offset in range(view.first_offset, view.last_offset + 1):
                 key = self._key_in_flight(offset)
-                if view.waits_for_key and key not in unfinished:
+                if view.waits_for_key and unfinished[key] < self.settings.order_records_per_key:
                     raise OrderBroken(f"{offset} waits for nothing")
                 if key is not None and (not _is_finished(view)):
-                    unfinished.add(key)
+                    unfinished[key] += 1
+
+    def _judge_full(self) -> None:
+        """Check that the records that stop a fetch are as many as the limit, where the window may look ahead."""
+        limit, ahead = self.settings.partition_max_record_locks, self.settings.order_look_ahead
+        if self.settings.order_by_key and ahead and not self.settings.delay.enabled:
+            first = self.core.start_offset
+            free = sum(
+                view.last_offset - max(view.first_offset, first) + 1
+                for view in self._views()
+                if view.last_offset >= first and (view.waits_for_key or view.state in TERMINAL)
+            )
+            if self.core.in_flight_records - min(free, ahead) < limit:
+                raise OrderBroken(f"{self.core.in_flight_records} in flight, {free} of them wait or are finished: full")
 
     def _key_in_flight(self, offset: int) -> int | None:
         """Return the key the record had when it was read: compaction does not affect the window."""
@@ -332,20 +360,26 @@ class OrderWorld:
         key = self._key(offset)
         if not self.settings.order_by_key or key is None:
             return
+        per_key, undurable, before_it = self.settings.order_records_per_key, 0, 0
         for earlier in range(max(self.core.start_offset, self.log_start), offset):
             record = self.log[earlier]
             if record.key != key or record.gone or (self.committed and record.aborted):
                 continue
             view = self._states().get(earlier)
             if view is None or not _is_finished(view):
-                raise OrderBroken(f"{offset} is handed out, {earlier} of the same key is {view and view.state.name}")
+                before_it += 1
+                if before_it >= per_key:
+                    found = view and view.state.name
+                    raise OrderBroken(f"{offset} is handed out, {earlier} of the same key is {found}")
+                continue
             state, _ = self.durable.get(earlier, (0, 0))
             is_durable = earlier < self.durable_start or state in _FINISHED or earlier in self.excused
-            if not is_durable and not self.switching:
+            undurable += not is_durable
+            if not is_durable and before_it + undurable >= per_key and not self.switching:
                 raise OrderBroken(f"{offset} is handed out, and that {earlier} is finished is not durable")
         if self.switching:
             return
-        if offset < self.delivered.get(key, -1) and offset not in self.excused:
+        if per_key == 1 and offset < self.delivered.get(key, -1) and offset not in self.excused:
             raise OrderBroken(f"{offset} is handed out after {self.delivered[key]} of the same key")
         self.delivered[key] = max(offset, self.delivered.get(key, -1))
 

@@ -1,9 +1,10 @@
 """Order by key (`shareq.order=key`, our own): which records of the window wait for an earlier one of their key.
 
-A record is finished when it is acknowledged, archived or archiving, and no write can undo that. The head of a key is
-its lowest unfinished record. Every other available record waits. It has the status that `waiting` returns, which does
-not count as available and is not persisted; reads skip it. Keys are hashes; a record without a key never waits. Keys
-are unknown after a load, so the records in flight are read before any is handed out.
+A record is finished when it is acknowledged, archived or archiving, and no write can undo that. The heads of a key are
+its lowest unfinished records: as many as `shareq.order.records.per.key` says, usually one. Every other available record
+waits. It has the status that `waiting` returns, which does not count as available and is not persisted; reads skip it.
+Keys are hashes; a record without a key never waits. Keys are unknown after a load, so the records in flight are read
+before any is handed out.
 """
 
 from __future__ import annotations
@@ -62,20 +63,25 @@ class KeyOrder:
 
     A record from `known_until` on may be acquired only after `enter` was called for it. Status changes are noted
     (`note`) while an event is processed and take effect together at its end (`settle`), unless they are held back
-    (`hold`).
+    (`hold`). `per_key` is the number of heads that a key may have.
     """
 
-    __slots__ = ("_chains", "_changed", "_held", "known_until")
+    __slots__ = ("_chains", "_changed", "_held", "known_until", "per_key")
 
-    def __init__(self, known_until: int) -> None:
+    def __init__(self, known_until: int, per_key: int = 1) -> None:
         self.known_until = known_until
-        self._chains = KeyChains()
+        self.per_key = per_key
+        self._chains = KeyChains(per_key)
         self._changed: list[Run] = []
         self._held: dict[int, list[Run]] = {}  # by the state write that makes them durable
 
     def __len__(self) -> int:
         """Return the number of unfinished records with a known key."""
         return len(self._chains)
+
+    def waiting(self) -> int:
+        """Return the number of records that wait for an earlier one of their key."""
+        return self._chains.waiting()
 
     @staticmethod
     def makes_wait(status: DeliveryStatus) -> bool:
@@ -220,8 +226,8 @@ class KeyOrder:
         self._changed += self._held.pop(write_id, ())
 
     def settle(self, window: InFlightWindow) -> bool:
-        """Free the next record of each key whose head is finished; let records wait that became available without being
-        heads.
+        """Free the next record of each key for each head that is finished; let records wait that became available
+        without being heads.
 
         Return True if records became available.
         """

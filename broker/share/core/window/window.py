@@ -27,6 +27,9 @@ class Order(Protocol):
         there is none.
         """
 
+    def waiting(self) -> int:
+        """Return the number of records that wait for an earlier one of their key."""
+
 
 class GapWindow:
     """The range of a loaded window with offsets that were acquired, or never fetched, when the state was persisted.

@@ -34,16 +34,23 @@ WAITS = Status("waits")
 
 
 class Model:
-    """Unfinished offsets with their keys."""
+    """Unfinished offsets with their keys; the heads of a key are the `most` lowest."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.unfinished: dict[int, int] = {}
 
     def heads(self) -> set[int]:
-        first: dict[int, int] = {}
+        return {offset for each in self._chains().values() for offset in each[: self.most]}
+
+    def lowest(self) -> dict[int, int]:
+        return {key: each[0] for key, each in self._chains().items()}
+
+    def _chains(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
         for offset, key in sorted(self.unfinished.items()):
-            first.setdefault(key, offset)
-        return set(first.values())
+            found.setdefault(key, []).append(offset)
+        return found
 
 
 def finish(chains: Any, *runs: tuple[int, int]) -> list[int]:
@@ -77,10 +84,12 @@ def chance_runs(rng: Random, everything: list[int]) -> list[tuple[int, int, Stat
 
 
 @pytest.mark.parametrize("holes", [(10,), (10, 10, 10, 1_020, 1_040, 2**40)], ids=["dense", "holes"])
-@for_each("seed", range(40))
-def test_the_head_of_a_key_is_its_lowest_unfinished_offset(form: ModuleType, seed: int, holes: tuple[int, ...]) -> None:
-    rng = Random(seed)
-    chains, model, upto, everything = form.KeyChains(), Model(), 0, [0, 1]
+@for_each("seed", range(60))
+def test_the_heads_of_a_key_are_its_lowest_unfinished_offsets(
+    form: ModuleType, seed: int, holes: tuple[int, ...]
+) -> None:
+    rng, most = Random(seed), 1 if seed < 30 else 2 + seed % 3
+    chains, model, upto, everything = form.KeyChains(most), Model(most), 0, [0, 1]
     for _ in range(60):
         if rng.random() < 0.4:
             keys = {upto + at: rng.choice(KEYS) for at in range(rng.randint(0, 9)) if at % 4 != 3}
@@ -100,8 +109,8 @@ def test_the_head_of_a_key_is_its_lowest_unfinished_offset(form: ModuleType, see
             assert sorted(found) == sorted(model.heads() - before)
             assert available == [run for run in runs if run[2] is FREE]
         assert len(chains) == len(model.unfinished)
-        heads = model.heads()
-        head_of = {model.unfinished[head]: head for head in heads}
+        heads, head_of = model.heads(), model.lowest()
+        assert chains.waiting() == len(model.unfinished) - len(heads)
         assert chains.heads() == {offset: head_of[key] for offset, key in model.unfinished.items()}
         for offset in {each + step for each in everything for step in (-1, 0, 1)}:
             assert chains.waits(offset) is (offset in model.unfinished and offset not in heads)
@@ -111,7 +120,7 @@ def test_the_head_of_a_key_is_its_lowest_unfinished_offset(form: ModuleType, see
         assert set(between) >= {offset for offset in model.unfinished if low <= offset <= high}
         assert all(low <= offset <= high for offset in between)
     finish(chains, (0, upto))
-    assert len(chains) == 0
+    assert len(chains) == chains.waiting() == 0
     assert chains.between(0, upto) == [], "nothing stays of what is finished"
 
 
@@ -181,6 +190,25 @@ def test_keys_of_unfinished_offsets_stay_known_when_those_that_ended_are_forgott
     assert finish(chains, (1, 499), (501, 999), (1_001, 2_999)) == []
     assert link(chains, {3_000: 7, 3_001: 10_001, 3_002: 8, 3_003: 9}) == [3_001]
     assert finish(chains, (0, 0), (500, 500), (1_000, 1_000)) == [3_000, 3_002, 3_003]
+
+
+def test_heads_stay_known_when_the_last_offset_of_their_key_is_forgotten(form: ModuleType) -> None:
+    chains = form.KeyChains(2)
+    assert link(chains, {0: 7, 1: 7} | {offset: offset for offset in range(10, 3_000)}) == [0, 1, *range(10, 3_000)]
+    assert finish(chains, (1, 2_999)) == []
+    assert link(chains, {3_000: 8, 3_001: 7, 3_002: 7}) == [3_000, 3_001]
+    assert chains.heads() == {0: 0, 3_000: 3_000, 3_001: 0, 3_002: 0}
+    assert finish(chains, (3_001, 3_001)) == [3_002]
+
+
+def test_any_of_several_heads_makes_the_next_one_a_head(form: ModuleType) -> None:
+    chains = form.KeyChains(2)
+    assert link(chains, dict.fromkeys(range(6), 7)) == [0, 1]
+    assert finish(chains, (1, 1), (3, 3)) == [2]
+    assert finish(chains, (0, 0), (2, 2)) == [4, 5], "3 was finished while it waited"
+    assert chains.waiting() == 0
+    assert finish(chains, (4, 5)) == []
+    assert link(chains, dict.fromkeys(range(6, 9), 7)) == [6, 7]
 
 
 def test_of_what_is_finished_as_much_stays_as_of_the_rest(form: ModuleType) -> None:

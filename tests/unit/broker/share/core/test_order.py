@@ -37,10 +37,19 @@ class Ordered:
     """A share partition with order by key over a log of the given keys, in record batches of `size`."""
 
     def __init__(
-        self, keys: Sequence[int | None], *, size: int = 5, limit: int = 2_000, max_deliveries: int = 5
+        self,
+        keys: Sequence[int | None],
+        *,
+        size: int = 5,
+        limit: int = 2_000,
+        max_deliveries: int = 5,
+        per_key: int = 1,
+        ahead: int = 0,
     ) -> None:
         self.keys, self.size = keys, size
-        group = settings(limit=limit, max_deliveries=max_deliveries, lock_ms=1_000)._replace(order_by_key=True)
+        group = settings(limit=limit, max_deliveries=max_deliveries, lock_ms=1_000)._replace(
+            order_by_key=True, order_records_per_key=per_key, order_look_ahead=ahead
+        )
         self.core = SharePartition(KEY, 1, group)
         self.core.load(1, 0, (), log_start_offset=0, log_end_offset=len(keys))
         self.asked: list[tuple[int, int] | None] = []
@@ -75,6 +84,56 @@ def test_one_record_of_each_key_and_all_without() -> None:
     settle(world.core, 1, 1, ACCEPT)
     assert world.core.next_fetch_offset() == 4
     assert world.fetch() == [4]
+
+
+def test_a_key_has_as_many_records_in_hand_as_it_may() -> None:
+    world = Ordered([A, A, A, B, A, None], per_key=2)
+    assert world.fetch() == [0, 1, 3, 5]
+    assert world.waiting() == [2, 4]
+    settle(world.core, 1, 1, ACCEPT)
+    assert world.fetch("other") == [2]
+    settle(world.core, 0, 0, RELEASE)
+    assert world.fetch() == [0], "what was given back keeps its place"
+
+
+def test_members_keep_what_is_beyond_a_lower_number_and_the_key_waits_for_them() -> None:
+    world = Ordered([A] * 6, per_key=3)
+    assert world.fetch() == [0, 1, 2]
+    world.core.settings = world.core.settings._replace(order_records_per_key=1)
+    for offset in (0, 1):
+        settle(world.core, offset, offset, ACCEPT)
+        assert world.fetch() == []
+    settle(world.core, 2, 2, ACCEPT)
+    assert world.fetch() == [3]
+    world.core.settings = world.core.settings._replace(order_records_per_key=2)
+    assert world.fetch() == [4]
+
+
+def test_a_window_looks_past_what_waits_for_its_key() -> None:
+    """Let a key fill the window: others are held up without a look ahead, and as far as it goes with one."""
+    keys = [*[A] * 8, B, C]
+    for ahead, came in ((0, [0]), (6, [0]), (7, [0, 8]), (100, [0, 8])):
+        world = Ordered(keys, size=1, limit=2, ahead=ahead)
+        found = [each for _ in range(10) for each in world.fetch()]
+        assert found == came, ahead
+
+
+def test_what_is_finished_behind_a_held_record_makes_room_and_wakes_fetches() -> None:
+    for ahead, woken in ((0, False), (1, True)):
+        world = Ordered([None] * 4, size=1, limit=2, ahead=ahead)
+        assert world.fetch() == [0, 1]
+        assert not world.core.can_acquire()
+        effects = written(world.core, ack(world.core, 1, 1, ACCEPT).effects)
+        assert (WakeFetches() in effects) is woken
+        assert world.core.can_acquire() is woken
+
+
+def test_a_window_without_order_never_looks_ahead() -> None:
+    world = Ordered([None] * 4, size=1, limit=2, ahead=100)
+    world.core.settings = world.core.settings._replace(order_by_key=False)
+    assert world.fetch() == [0, 1]
+    settle(world.core, 1, 1, ACCEPT)
+    assert world.fetch() == []
 
 
 def test_a_pending_acknowledgement_blocks_until_it_is_durable() -> None:
