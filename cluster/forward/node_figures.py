@@ -1,4 +1,5 @@
-"""A node's figures, as another node asks for them: a tagged field of our own in ReadShareGroupStateSummary. Pure.
+"""A node's figures, which other nodes request by a tagged field of ReadShareGroupStateSummary that only shareq knows.
+Pure.
 
     in a request without share partitions, tag 29553 (0x7371)
         int8    1
@@ -43,12 +44,12 @@ def are_asked_for(asked: ReadShareGroupStateSummaryRequest) -> bool:
 
 
 def answer(figures: NodeFigures) -> ReadShareGroupStateSummaryResponse:
-    """Return the answer that has them."""
+    """Return an answer with these figures."""
     return ReadShareGroupStateSummaryResponse([], ((TAG, _FIGURES.pack(_FORMAT, *figures)),))
 
 
 def figures_in(answered: ReadShareGroupStateSummaryResponse) -> NodeFigures | None:
-    """Return the figures of an answer; None without any that this release can read."""
+    """Return the figures in an answer; None if it has none that this release can read."""
     value = dict(answered.unknown_tags).get(TAG)
     if value is None or len(value) != _FIGURES.size:
         return None

@@ -1,4 +1,4 @@
-"""The view of all nodes from one of them: the map that it has, and the figures that it asks each other node for."""
+"""The view of all nodes from one of them: its map, and the figures that it requests from each other node."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from shareq.protocol.generated.read_share_group_state_summary import ReadShareGr
 from shareq.protocol.primitives import Message
 
 PATIENCE_MS: Final = 2_000
-"""The time that a node has for its answer."""
+"""The time in which another node has to answer."""
 LANE: Final = 1
-"""The connection for these questions: one that ends for a late answer takes no request about states with it."""
+"""The lane of these requests. A late answer ends their connection, and the requests about states have another one."""
 _EMPTY: Final = NodeMap({}, {})
 
 
 class NodesAround:
-    """`NodesView` of a node that knows itself by `own`, its figures by `figures`, and take-overs by `epoch_of`."""
+    """`NodesView` of a node. `own` returns the node's description of itself, `figures` its figures, and `epoch_of` the
+    generation of a slot.
+    """
 
     def __init__(
         self,
@@ -48,11 +50,11 @@ class NodesAround:
         self._map = _EMPTY
 
     def take_map(self, member_id: str, generation: int, node_map: NodeMap) -> None:
-        """Take over the map of a generation."""
+        """Apply the map of a generation."""
         self._member_id, self._generation, self._map = member_id, generation, node_map
 
     def look(self) -> Pending[SeenNodes]:
-        """Ask all nodes for their figures."""
+        """Ask all other nodes for their figures; return what was answered in time, with the owners of all slots."""
         return self._begin(self._look(self._member_id, self._generation, self._map))
 
     async def _look(self, member_id: str, generation: int, node_map: NodeMap) -> SeenNodes:

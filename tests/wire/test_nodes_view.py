@@ -1,4 +1,4 @@
-"""All nodes, as `shareq top` shows them by way of any of them, also while one stands still."""
+"""All nodes as `shareq top` shows them, whichever node it asks, also while one of them is stopped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def url_of(node: NodeProcess) -> str:
 
 
 def nodes_by(node: NodeProcess) -> dict[int, dict[str, Any]]:
-    """Return the rows of all nodes, by way of one of them."""
+    """Return the rows of all nodes that one node's records API lists."""
     return {row["node_id"]: row for row in RecordsApi(url_of(node), TOKEN).nodes()}
 
 

@@ -1,4 +1,4 @@
-"""The node ids of a scene, with which the topic's slot moves to each node that comes back."""
+"""The node ids of a scene, which are chosen so that the topic's slot moves to each node that returns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_slot_moves_to_whichever_node_comes_back(slot: int, nodes: int) -> N
 
 
 def _divided(members: dict[str, Node]) -> dict[SlotId, str]:
-    """Return the owners of all slots, and let the members hold theirs."""
+    """Return the owners of all slots, and note them as held by the members."""
     owners = result_of(assign(members, {STATES: SLOTS}, Placement.TOPIC, unpaused))
     for member_id, node in members.items():
         held = {slot: 1 for slot, owner in owners.items() if owner == member_id}
