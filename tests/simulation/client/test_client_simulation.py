@@ -61,9 +61,9 @@ def sequences_are_used_again(patch: pytest.MonkeyPatch) -> None:
 def a_batch_gets_other_numbers_when_it_is_sent_again(patch: pytest.MonkeyPatch) -> None:
     encode = Lane.encode
 
-    def again(self: Lane, batch: Batch, *more: Any) -> bytes:
+    def again(self: Lane, batch: Batch, *more: Any, **named: Any) -> bytes:
         batch.encoded = None
-        return encode(self, batch, *more)
+        return encode(self, batch, *more, **named)
 
     patch.setattr(Lane, "encode", again)
 
