@@ -83,7 +83,8 @@ class Flusher:
     def add(self, log: PartitionLog) -> None:
         """Flush `log` in the next tick."""
         self._dirty.append(log)
-        self._schedule()
+        if not self._scheduled:
+            self._schedule()
 
     def before_flush(self, callback: Callable[[], None]) -> None:
         """Call `callback` once, before the next flush writes."""
@@ -135,7 +136,8 @@ class Flusher:
                 self._sync_now(log, calls)
             calls.answer(lost, log.refusal or ErrorCode.KAFKA_STORAGE_ERROR)
         self._on_flushed()
-        self._start_syncs(dirty)
+        if self._to_sync or self._sealed_to_sync:
+            self._start_syncs(dirty)
         calls.finish()
 
     def _must_sync(self, log: PartitionLog, end_offset: int, done: list[OnDurable]) -> bool:
@@ -153,10 +155,8 @@ class Flusher:
         moved = [log for log, end_offset, _ in durable if not log.refusal and log.advance(end_offset)]
         for log, _, callbacks in durable:
             calls.answer(callbacks, log.refusal)
-        if self.listeners:
-            for log in moved:
-                for listener in self.listeners:
-                    calls.run(listener, log)
+        if moved and self.listeners:
+            calls.announce(moved, self.listeners)
 
     # -- syncing
 
@@ -346,6 +346,14 @@ class _Calls:
                 callback(error)
             except Exception as failure:
                 self._failure = self._failure or failure
+
+    def announce(self, logs: list[PartitionLog], listeners: list[Callable[[PartitionLog], None]]) -> None:
+        for log in logs:
+            for listener in listeners:
+                try:
+                    listener(log)
+                except Exception as failure:
+                    self._failure = self._failure or failure
 
     def finish(self) -> None:
         if self._failure is not None:

@@ -189,7 +189,8 @@ class Connection:
                 self._handle_frames()
         elif frames.held > self._limits.max_input_bytes and not frames.collects:
             self._reading.pause()
-        self._note_input()
+        if not frames.is_empty or self.held_input or self.under_way or self._reading.waits_for_room:
+            self._note_input()
 
     def stop_reading(self) -> None:
         """Stop reading, because the budget has no room for more of this connection. A second call has no effect."""
@@ -368,12 +369,14 @@ class Connection:
                 self.under_way = 0
                 self._note_input()
         self._write_ready()
-        self._resume()
+        reading = self._reading
+        if not self._frames.is_empty or self.held_input or reading.paused or reading.waits_for_room:
+            self._resume()
 
     def _write_ready(self) -> None:
         """Write all answers that are ready in order, with one call."""
         answers = self._answers
-        if answers.slots or answers.out:
+        if answers.out or (answers.slots and answers.slots[0].filled):
             out = answers.take_ready(self.now_ns)
             if out:
                 self._outlet.write(out)

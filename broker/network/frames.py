@@ -32,9 +32,10 @@ class Frames:
     """Bytes that were read but not handled. They begin at a frame's size field.
 
     `needed` is the number of bytes that make the next step possible: a size field, an API key, or a whole frame.
+    `is_empty` is True while no bytes are held.
     """
 
-    __slots__ = ("_at", "_missing", "_parts", "_rest", "_whole", "needed")
+    __slots__ = ("_at", "_missing", "_parts", "_rest", "_whole", "is_empty", "needed")
 
     def __init__(self) -> None:
         self._rest: bytes | bytearray = b""  # handled before _at
@@ -43,6 +44,7 @@ class Frames:
         self._whole: bytes | None = None  # such a frame, complete, in front of `_rest`
         self._missing = 0  # bytes of that frame which were not read yet
         self.needed = SIZE_BYTES
+        self.is_empty = True
 
     @property
     def held(self) -> int:
@@ -64,6 +66,7 @@ class Frames:
 
     def add(self, data: bytes) -> None:
         """Add bytes that were read, at least one."""
+        self.is_empty = False
         if self._missing:
             data = self._collect(data)
             if not data:
@@ -109,6 +112,7 @@ class Frames:
         """Drop the bytes of handled frames, so that a connection that keeps up holds no memory."""
         if self._at == len(self._rest):
             self._rest, self._at = b"", 0
+            self.is_empty = not self._missing and self._whole is None
         elif self._at * 2 > len(self._rest):
             self._rest, self._at = bytes(memoryview(self._rest)[self._at :]), 0
 
@@ -116,6 +120,7 @@ class Frames:
         """Forget everything."""
         self._rest, self._at, self.needed = b"", 0, SIZE_BYTES
         self._parts, self._missing, self._whole = [], 0, None
+        self.is_empty = True
 
     def _begin_large(self, data: bytes, at: int, size: int, limits: RequestLimits) -> None:
         """Begin to collect a large frame separately, if a request with its API key may be that large."""

@@ -101,6 +101,8 @@ class ShareAcknowledgements:
                 answers.append(self._acknowledge(SharePartitionKey(group_id, *key), member_id, batches, times))
                 await breathe(1 + len(batches) // _BATCHES_OF_AN_ELEMENT)
         keys = list(merged)
+        if len(answers) == 1:
+            return answers[0].then(lambda code: self._results(keys, [code]))
         return gather(answers).then(lambda codes: self._results(keys, codes))
 
     def _results(self, keys: Sequence[tuple[bytes, int]], codes: list[ErrorCode]) -> AckResults:

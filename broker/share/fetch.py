@@ -316,7 +316,8 @@ class ShareFetch:
         if self._refuse is not None and not self._leave_refused(self._refuse):
             return self._complete(self._errors(()))
         leaders, ready = self._looked_at() if at is None else self._looked_at_alone(at)
-        last = last or any(leader.fails_waiters for leader in leaders)
+        for leader in leaders:
+            last = last or leader.fails_waiters
         if ready and self._waited_ns is None:
             self._waited_ns = self._clock.now_ns() - self._began_ns
         if self._asked and any(leader in self._asked and leader.start_write_id is not None for leader in leaders):
@@ -349,7 +350,7 @@ class ShareFetch:
         if self._params.min_bytes > 1 and not last and not self._enough_bytes(ready, budgets):
             return False
         fetched = self._fetch(ready, budgets)
-        if self._waits_for_disk(fetched):
+        if self._being_read is not None and self._waits_for_disk(fetched):
             return False
         if last or self.is_eager or any(each.says_something for each in fetched):
             return self._complete(self._errors(leaders) + fetched)

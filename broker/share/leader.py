@@ -157,7 +157,7 @@ class SharePartitionLeader:
     @property
     def fails_waiters(self) -> bool:
         """True if the leader has ended, or another one has begun."""
-        return self.is_gone or (self.is_active and not self.hands_out)
+        return self.error is not ErrorCode.NONE and self.state in (LeaderState.ACTIVE, LeaderState.FENCED)
 
     def upto(self, *, committed: bool) -> int:
         """Return the offset (exclusive) up to which members may read: the last stable offset if `committed`, else the
@@ -171,11 +171,13 @@ class SharePartitionLeader:
         Once the log was found to have nothing to read, return False until something changes.
         """
         core, log = self.core, self.log
-        if not self.has_news or not core.can_acquire():
+        if not self.has_news:
             return False
         offset = core.next_fetch_offset()
         if offset >= log.high_watermark and log.refusal is ErrorCode.NONE:
             self.has_news = False
+            return False
+        if not core.can_acquire():
             return False
         committed = core.settings.isolation_level is IsolationLevel.READ_COMMITTED
         return not committed or offset < log.last_stable_offset or log.refusal is not ErrorCode.NONE

@@ -103,7 +103,7 @@ class _Former:
         if isinstance(value, BatchMap):
             return [self._of(each) for each in value]
         if isinstance(value, Deadlines):
-            return sorted((deadline - self._world.now_ms, first, last) for deadline, first, last in value._heap)
+            return sorted((deadline - self._world.now_ms, first, last) for deadline, first, last in value.heap)
         if isinstance(value, (ShareGroupSettings, SharePartitionKey)):
             return None
         if isinstance(value, (tuple, list)):

@@ -81,7 +81,11 @@ async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchR
 
 
 def _has_acks(request: ShareFetchRequest) -> bool:
-    return any(partition.acknowledgement_batches for topic in request.topics for partition in topic.partitions)
+    for topic in request.topics:
+        for partition in topic.partitions:
+            if partition.acknowledgement_batches:
+                return True
+    return False
 
 
 def _selected(
@@ -109,10 +113,12 @@ def _renews_and_fetches(request: ShareFetchRequest) -> bool:  # KIP-1222
 
 
 def _names_too_many(request: ShareFetchRequest) -> bool:
-    return names_too_many(
-        sum([len(topic.partitions) for topic in request.topics]),
-        sum([len(topic.partitions) for topic in request.forgotten_topics_data]),
-    )
+    named = forgotten = 0
+    for topic in request.topics:
+        named += len(topic.partitions)
+    for each in request.forgotten_topics_data:
+        forgotten += len(each.partitions)
+    return names_too_many(named, forgotten)
 
 
 _MODES: Final = {mode.value: mode for mode in AcquireMode}

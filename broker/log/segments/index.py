@@ -253,9 +253,8 @@ class SegmentMap:
 
     def mark(self) -> MapMark:
         """Return the present state, for `reset`."""
-        return MapMark(
-            len(self.offsets), len(self.times), self.max_timestamp, self.max_timestamp_offset, self._since_entry
-        )
+        entries, time_entries = len(self.offsets.positions), len(self.times.offsets)
+        return MapMark(entries, time_entries, self.max_timestamp, self.max_timestamp_offset, self._since_entry)
 
     def reset(self, mark: MapMark, log_end_offset: int) -> None:
         """Forget the batches added since `mark`; the remaining ones end before `log_end_offset`."""

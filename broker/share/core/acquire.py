@@ -154,7 +154,7 @@ class RecordAcquisition:
             position = max(position, batches[-1].last_offset + 1) if batches else position
             if self.left > 0 and position <= last:
                 self._acquire_new(position, last)
-        if self.acquired:
+        if self.acquired and window.gap is not None:
             move_gap_start(window, self.acquired[-1].last_offset + 1)
 
     def run_in_window(self, budget: int, last: int) -> None:

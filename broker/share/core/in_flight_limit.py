@@ -44,11 +44,6 @@ def limit_now(window: InFlightWindow, settings: ShareGroupSettings) -> int:
     return max(limit, min(limit + free, MOST_OFFSETS))
 
 
-def is_full(window: InFlightWindow, limit: int) -> bool:
-    """Return True if no new record may be acquired."""
-    return window.in_flight() >= limit
-
-
 def room_for(window: InFlightWindow, limit: int, max_records: int) -> int:
     """Return the largest number of records to acquire when new ones are among them; zero or less at the in-flight
     limit.

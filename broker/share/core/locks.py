@@ -53,33 +53,33 @@ class Deadlines:
     """Deadlines of ranges of offsets. An entry may be outdated: only the status of its records shows if the deadline
     still holds.
 
-    Owned by one `SharePartition`.
+    Owned by one `SharePartition`; `heap` is empty without any.
     """
 
-    __slots__ = ("_heap", "_rebuild_at")
+    __slots__ = ("_rebuild_at", "heap")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, int]] = []  # deadline_ms, first offset, last offset (inclusive)
+        self.heap: list[tuple[int, int, int]] = []  # deadline_ms, first offset, last offset (inclusive)
         self._rebuild_at = _SMALLEST_REBUILD
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self.heap)
 
     def add(self, window: InFlightWindow, deadline_ms: int, first: int, last: int) -> None:
         """Note that `first..last` (inclusive) has the deadline `deadline_ms`."""
-        if len(self._heap) >= self._rebuild_at:  # every renewal leaves an entry behind
+        if len(self.heap) >= self._rebuild_at:  # every renewal leaves an entry behind
             # What the same event has added may not have its status yet.
-            self._heap = [entry for entry in self._heap if entry[0] == deadline_ms]
-            self._heap += self._live(window)
-            heapq.heapify(self._heap)
-            self._rebuild_at = max(_SMALLEST_REBUILD, 2 * len(self._heap))
-        heapq.heappush(self._heap, (deadline_ms, first, last))
+            self.heap = [entry for entry in self.heap if entry[0] == deadline_ms]
+            self.heap += self._live(window)
+            heapq.heapify(self.heap)
+            self._rebuild_at = max(_SMALLEST_REBUILD, 2 * len(self.heap))
+        heapq.heappush(self.heap, (deadline_ms, first, last))
 
     def next_deadline_ms(self, window: InFlightWindow) -> int | None:
         """Return the earliest deadline, None if there is none. It may be outdated: its records may have been
         acknowledged.
         """
-        heap = self._heap
+        heap = self.heap
         if not window.batches.count:
             heap.clear()
         if not heap:
@@ -94,8 +94,8 @@ class Deadlines:
     def due(self, now_ms: int) -> list[tuple[int, int]]:
         """Take out the ranges whose deadline is at or before `now_ms`."""
         ranges: list[tuple[int, int]] = []
-        while self._heap and self._heap[0][0] <= now_ms:
-            _, first, last = heapq.heappop(self._heap)
+        while self.heap and self.heap[0][0] <= now_ms:
+            _, first, last = heapq.heappop(self.heap)
             ranges.append((first, last))
         return ranges
 

@@ -24,7 +24,7 @@ from shareq.broker.share.core.effects import (
     WakeFetches,
     WriteState,
 )
-from shareq.broker.share.core.in_flight_limit import capacity, enter_until, is_full, least_to_enter, limit_now
+from shareq.broker.share.core.in_flight_limit import capacity, enter_until, least_to_enter, limit_now
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, Lapsed, RedeliveryTimes, expire, wake
 from shareq.broker.share.core.values import (
@@ -278,9 +278,9 @@ class SharePartition:
         offset = next_fetch_offset(window)
         if self._behind is not None and self._stays_behind(offset):
             return False
-        if offset != window.end_offset + 1 or not is_full(window, limit):
+        if offset != window.end_offset + 1 or window.in_flight() < limit:
             return True
-        return not self._writes and make_room(window) and not is_full(window, limit)
+        return not self._writes and make_room(window) and window.in_flight() < limit
 
     def next_read(self, mode: AcquireMode, max_records: int, known_until: int = -1) -> tuple[int, int]:
         """Return the next fetch offset, and the last offset (inclusive) that a read there has to reach to acquire
@@ -291,7 +291,7 @@ class SharePartition:
         """
         offset = self.next_fetch_offset()
         window, limit = self._window, limit_now(self._window, self.settings)
-        nothing_new = is_full(window, limit)
+        nothing_new = window.in_flight() >= limit
         if nothing_new and window.end_offset <= known_until:
             return offset, window.end_offset  # and nothing behind that may enter
         furthest = offset + MOST_AT_ONCE if self.settings.order_look_ahead else MAX_OFFSET
@@ -335,7 +335,7 @@ class SharePartition:
     def _has_looked_ahead(self) -> bool:
         """Return True if finished records make room, wherever in the window they are."""
         ahead = self._order is not None and self.settings.order_look_ahead > 0
-        return ahead and not is_full(self._window, limit_now(self._window, self.settings))
+        return ahead and self._window.in_flight() < limit_now(self._window, self.settings)
 
     def take_freed(self) -> bool:
         """Return True, once, if keys became free without a `WakeFetches`: the caller wakes the other fetches."""
@@ -572,7 +572,7 @@ class SharePartition:
             return (WakeFetches(),) if self._start_is_durable else ()
         change, write = self._writes.pop(write_id)
         window = self._window
-        lacked_room = is_full(window, self.settings.partition_max_record_locks)  # there may be more: `limit_now`
+        lacked_room = window.in_flight() >= self.settings.partition_max_record_locks  # may be more: `limit_now`
         if error is ErrorCode.NONE:
             window.note_durable_start(write.start_offset)
             woken = change is not None and self._commit(change)
@@ -700,8 +700,9 @@ class SharePartition:
 
         There may be nothing to do at that time.
         """
-        locked = self._locks.next_deadline_ms(self._window)
-        waiting = self._times.next_deadline_ms(self._window)
+        window = self._window
+        locked = self._locks.next_deadline_ms(window)
+        waiting = self._times.next_deadline_ms(window) if self._times.heap else None
         if self._behind is not None and (waiting is None or self._behind.not_before_ms < waiting):
             waiting = self._behind.not_before_ms
         return waiting if locked is None else locked if waiting is None else min(locked, waiting)

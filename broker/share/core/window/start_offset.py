@@ -16,7 +16,7 @@ def next_fetch_offset(window: InFlightWindow) -> int:
     With order by key it may also be that of the first record whose key is not known.
     """
     batches = window.batches
-    if window.start_offset > batches.last_offset:
+    if not batches.count or window.start_offset > batches.last_offset:
         return window.end_offset
     if window.order is not None:
         unknown, available = window.order.frontier(window), window.first_available()
