@@ -123,12 +123,12 @@ class ConfigAdmin:
         own, cluster = self._configs.dynamic_layers()
         shown = {**cluster, **after} if name else {**after, **own}
         try:
-            for alteration in alterations:  # a value that another one hides must be right too
+            for alteration in alterations:  # a value that is overridden by a later change must be valid, too
                 key = broker_key(alteration.key)
                 if key is not None and alteration.key in after:
                     key.parse(after[alteration.key])
             config = self._configs.static.with_dynamic(shown)
-            # Also where no text changes: a file of the same name may have other certificates.
+            # This is done even if no text changes, because a file of the same name may have other certificates.
             listeners = {listener_of(one.key) for one in alterations if is_listener_property(one.key)}
             use = self._configs.prepare_listeners(config, listeners) if listeners else None
         except ConfigError as error:

@@ -16,7 +16,7 @@ from shareq.protocol.config_def import ConfigKey, ConfigSource, ConfigValue, for
 OURS: Final = "shareq."
 """The prefix of properties that Apache Kafka does not have."""
 
-# One time under several names, that which wins first.
+# A time that has several names, ordered by precedence.
 _UNITS: Final = tuple(SYNONYMS[name] for name in ("retention.ms", "segment.ms", "segment.jitter.ms", "flush.ms"))
 
 

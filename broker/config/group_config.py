@@ -54,7 +54,7 @@ def broker_synonym(name: str, config: BrokerConfig) -> str | None:
 
 
 def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """Raise ConfigError unless a group may have these properties, all that it sets itself after a change.
+    """Raise ConfigError unless a group may have `overrides`, the properties that it sets itself after a change.
 
     The broker's values are not checked: bounds hold for the group's own values, and the rule for session timeout and
     heartbeat interval only if the group sets one of the two.

@@ -134,7 +134,7 @@ def topic_defaults(config: BrokerConfig) -> dict[str, ConfigValue]:
     return dict(_defaults(config))
 
 
-@lru_cache(maxsize=2)  # a configuration does not change: of thousands of topics in one request they are the same
+@lru_cache(maxsize=2)  # a configuration is immutable, and one request may have thousands of topics
 def _defaults(config: BrokerConfig) -> Mapping[str, ConfigValue]:
     values = TOPIC_KEYS.defaults()
     for name, synonyms in SYNONYMS.items():
@@ -151,7 +151,7 @@ def topic_values(topic: str, config: BrokerConfig, overrides: Mapping[str, str])
 
 
 def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """Raise ConfigError unless the topic may have these properties, all that it sets itself after a change."""
+    """Raise ConfigError unless the topic may have `overrides`, the properties that it sets itself after a change."""
     values = topic_defaults(config)
     for name, given in overrides.items():
         values[name] = _key(name).parse(given)
@@ -162,7 +162,7 @@ def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str
         if values[name] is True:
             raise ConfigError(name, "true", "must be false: there is no remote storage")
     if topic == SHARE_GROUP_STATE and values["cleanup.policy"] != ("compact",):
-        # Its records are deltas: only the policy that this broker compacts the topic with keeps share-group state.
+        # Its records are deltas: only the policy with which this broker compacts it keeps the state of share groups.
         raise ConfigError("cleanup.policy", overrides.get("cleanup.policy", "null"), f"must be compact for {topic}")
 
 

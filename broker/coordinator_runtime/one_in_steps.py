@@ -118,7 +118,7 @@ class OneInSteps:
         pauses.
         """
         if self._at_work():
-            return  # what is left comes behind these
+            return  # the remaining operations follow these
         self._answering = True
         try:
             first()
@@ -126,7 +126,7 @@ class OneInSteps:
                 if not self._behind or self._at_work():
                     return
                 self._behind.popleft().answer()
-        finally:  # also after a fault in one of them: the others still have their turn
+        finally:  # even after a fault in one of them, the others get their turn
             self._answering = False
             if self._behind and not self._at_work():
                 self._call_soon(partial(self._answer, _nothing))
@@ -146,7 +146,7 @@ class LoadTurns:
     __slots__ = ("_turns",)
 
     def __init__(self) -> None:
-        self._turns: deque[Pending[None]] = deque()  # of loads that are not at their ends; the first is under way
+        self._turns: deque[Pending[None]] = deque()  # of loads that have not ended; the first is running
 
     def take(self, loaded: Pending[bool]) -> Pending[None]:
         """Return a pending that completes when all earlier loads have ended. This load ends when `loaded` completes."""

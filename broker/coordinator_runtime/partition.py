@@ -180,7 +180,7 @@ class CoordinatorPartition(Generic[ShardT]):
         if result.records:
             self._collect(result, waiting, producer)
         elif self._collected:
-            self._collected.append(waiting)  # it has seen what is not durable yet, so it waits for that
+            self._collected.append(waiting)  # it has read state that is not durable yet, so it waits for that
         elif self._in_flight:
             self._in_flight[-1].append(waiting)
         else:
@@ -385,7 +385,7 @@ class CoordinatorPartition(Generic[ShardT]):
         done = 0
         for part, size in zip(parts, sizes, strict=True):
             if not self._make_room(size, limit, producer):
-                waiting.fail(ErrorCode.NOT_COORDINATOR)  # it was decided on a state that is gone
+                waiting.fail(ErrorCode.NOT_COORDINATOR)  # it was decided on a state that has been discarded
                 return
             if not self._replay(records[done : done + len(part)], producer):
                 waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -507,7 +507,7 @@ class CoordinatorPartition(Generic[ShardT]):
         """Use the shard that was replayed from the log, and exempt its objects from garbage collection."""
         self.shard = shard
         COLLECTOR.keep()
-        self._arm()  # members that are never heard of again have a deadline, too
+        self._arm()  # members that send nothing any more have a deadline, too
         self._end_load(loaded=not self._lost)
 
     def _end_load(self, *, loaded: bool) -> None:
@@ -545,7 +545,7 @@ class CoordinatorPartition(Generic[ShardT]):
         if deadline is None:
             if due_ms is not None:
                 self._timer.stop()
-        elif due_ms is None or deadline < due_ms:  # else it looks again: deadlines move on with every heartbeat
+        elif due_ms is None or deadline < due_ms:  # otherwise the timer looks again: heartbeats move deadlines on
             self._timer.at(deadline, self._on_timer)
 
     def _on_timer(self) -> None:

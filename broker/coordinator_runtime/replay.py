@@ -94,7 +94,7 @@ def replay_one(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, 
     if producer_id == NO_PRODUCER_ID:
         shard.replay(record, offset)
         return
-    # A TransactionalShard: asking `isinstance` for each record would take longer than all else that is done with it.
+    # A TransactionalShard. An `isinstance` check for each record would take longer than the rest of its replay.
     replay: Callable[[CoordinatorRecord, int, int], None] | None = getattr(shard, "replay_transactional", None)
     if replay is None:
         raise InconsistentRecords(f"a transaction in the log of a {type(shard).__name__}, which knows of none")
@@ -221,7 +221,7 @@ class _Load(Generic[ShardT]):
             replay_one(self._shard, decoded, offset, producer_id)
         except (MalformedMessage, InconsistentRecords) as error:
             self._skip(offset, offset + 1, error)
-        except Exception as error:  # a fault of ours: the others' groups and states must not suffer from it
+        except Exception as error:  # our own fault: other groups and states must not be lost because of it
             logger.exception("%s: record at offset %d", self._name, offset)
             self._skip(offset, offset + 1, repr(error))
         else:

@@ -10,7 +10,7 @@ from shareq.broker.data_folder.journal_format import Journal
 from shareq.broker.metadata.changes import MetaState
 
 CLUSTER_ID: Final = "cluster.id"
-NUMBER: Final = "commit.number"  # of the last commit; in the database alone, as the next one
+NUMBER: Final = "commit.number"  # the number of the last commit; only the database has this entry
 DIGEST: Final = "commit.digest"  # of everything else, in hex
 
 

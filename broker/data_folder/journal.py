@@ -15,8 +15,8 @@ from shareq.broker.data_folder.journal_format import JOURNAL_FILE, format_commit
 from shareq.broker.foundation.environment import File, Fs, SyncErrors
 from shareq.broker.metadata.changes import MetaChange, MetaState
 
-SMALL_BYTES: Final = 64 * 1024  # up to there it is never rewritten
-GROWTH: Final = 4  # how many times what the whole state takes
+SMALL_BYTES: Final = 64 * 1024  # a smaller journal is never rewritten
+GROWTH: Final = 4  # times the size of the whole state
 
 
 class JournalFile:

@@ -180,7 +180,7 @@ class TwiceKeptMetaDb:
 
     def commit(self, changes: Sequence[MetaChange]) -> None:
         number = self._number + 1
-        state, self._state = self._current(), None  # until it is known what the database has
+        state, self._state = self._current(), None  # until the database's content is known
         digest = apply_and_digest(state, changes, self._digest)
         self._database.commit([*changes, *_own_entries(number, digest)])
         self._state, self._number, self._digest = state, number, digest

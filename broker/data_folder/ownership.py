@@ -101,7 +101,7 @@ def _counts_as_empty(fs: Fs, data_dir: str, name: str) -> bool:
     path = f"{data_dir}/{name}"
     if name in (f"{MARKER_FILE}.tmp", f"{UNFINISHED_FILE}.tmp"):
         return fs.is_file(path)
-    if name == _LOCK_FILE:  # what is in it says where its last owner was
+    if name == _LOCK_FILE:  # it has the addresses of its last owner
         return fs.is_file(path)
     return name == META_DB_FILE and fs.is_file(path) and not fs.read_bytes(path)
 

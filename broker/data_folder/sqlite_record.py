@@ -42,7 +42,7 @@ class SqliteRecord:
             return found._replace(problem=log_problem, damaged=True) if log_problem and not found.problem else found
         except (OSError, sqlite3.Error, ValueError, TypeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                raise  # nothing is wrong with it
+                raise  # the file itself may be intact
             return Found(problem=str(error), damaged=True)
 
     def _problem_of_log(self) -> str:

@@ -22,8 +22,8 @@ from shareq.broker.metadata.changes import MetaChange, PutAcl, PutMeta, PutScram
 WARN_PART: Final = 10  # no limit is more than this part of a file system
 REFUSE_PART: Final = 20
 RESERVE_PART: Final = 50
-CRITICAL_PART: Final = 4  # of what Produce is refused for
-MARGIN_PART: Final = 4  # of a limit, that has to be free besides before the state gets better
+CRITICAL_PART: Final = 4  # the part of the limit for Produce
+MARGIN_PART: Final = 4  # the part of a limit that has to be free in addition before the state improves
 
 _FULL_ERRORS: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 

@@ -92,7 +92,7 @@ class Reserve:
         file = self._fs.open(self._path)
         try:
             file.truncate(size)
-            file.sync()  # a file system with a journal hands the blocks out again when that is written
+            file.sync()  # a journaling file system reuses the blocks only once its journal is written
         finally:
             file.close()
         self._size = size

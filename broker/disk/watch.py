@@ -29,8 +29,8 @@ from shareq.broker.foundation.loop.timer import Timer
 logger = logging.getLogger(__name__)
 
 INTERVAL_MS: Final = 1000
-FIRST_LOOK_MS: Final = 2000  # after the start: first requests are soon there
-RETRY_MS: Final = 60_000  # to take a reserve that cannot be had
+FIRST_LOOK_MS: Final = 2000  # after the start, so that it does not delay the first requests
+RETRY_MS: Final = 60_000  # until the next attempt to allocate a reserve that has failed
 WRITTEN_IN_A_SECOND: Final = 1024**3
 
 _EFFECT: Final = {
@@ -55,7 +55,7 @@ class DiskWatch:
         self._limits = DiskLimits(0, 0, 0, 0)
         self._watchful = False  # a second's writing could fill the disk
         self._looks_soon = False
-        self._unseen_until_ms = 0  # the system reports room that writes do not get (a quota)
+        self._unseen_until_ms = 0  # until then the reported free space is not believed (a quota)
         self._closed = False
         self.reserve = Reserve(fs, data_dir, self._reserve_given_up)
         self.state = DiskState.OK

@@ -45,7 +45,7 @@ COUNTED_FRAME: Final = 8_192
 thousands.
 """
 
-# What one connection makes the broker remember: longer headers, and more RPCs and versions, are looked up each time.
+# Limits of what is kept for one connection: longer headers, and further RPCs and versions, are looked up each time.
 MOST_HEADER_BYTES: Final = 1024
 MOST_ROUTES: Final = 64
 
@@ -177,7 +177,7 @@ class _ConnectionDispatch:
             if meter is not None:
                 meter.handled(bound, len(frame), answer)
             if isinstance(answer, Pending) and answer.done:
-                answer = answer.value  # no slot, and no tick more, for an answer that has come already
+                answer = answer.value  # an answer that has already arrived needs no slot and no further tick
             if answer is None:
                 route.requests.unanswered += 1
                 return None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_OWN: Final = 3  # references to an array: of what it is in, a local name, and that of the question
+_OWN: Final = 3  # references to an array: from its message, a local name, and the call that counts them
 _ARRAYS: Final = ("list[", "Sequence[")  # how the types of arrays begin
 _SMALL: Final = 250  # elements that are freed with what they are in
 
@@ -188,7 +188,7 @@ async def give_back(held: list[Any], breathe: Callable[[int], Breath]) -> None: 
                 inside: Any = getattr(element, name) or []  # it may be null
                 freed += len(inside)
                 if not isinstance(inside, list):
-                    continue  # as it came, at most as many as are read at once
+                    continue  # at most as many elements as are read at once
                 if getrefcount(inside) <= _OWN and (len(inside) > _SMALL or (inside and names_of(inside[0]))):
                     arrays.append(inside)
                     freed -= len(inside)

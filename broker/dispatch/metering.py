@@ -93,7 +93,7 @@ class MeteredFastPath:
         self._fast_path = fast_path
         self._quotas = metering.quotas
         self._now_ns = metering.clock.now_ns
-        self._since_ns = -1  # of the go that was last counted in
+        self._since_ns = -1  # of the read of the connection that was counted last
         self._account = context.account
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
@@ -140,7 +140,7 @@ class Meter:
 
     def __init__(self, metering: Metering, context: RequestContext, since_ns: int) -> None:
         self._metering = metering
-        self._since_ns = since_ns  # when it was taken up, or its turn began
+        self._since_ns = since_ns  # when its handling, or its turn, began
         self._spent_ns = 0  # in turns before
         self._context = context
 

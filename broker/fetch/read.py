@@ -131,7 +131,7 @@ class FetchRead:
         return elements
 
     async def turn(self) -> None:
-        """Wait for the turn that the next partition wants."""
+        """Wait for the turn that the next partition needs."""
         await self.pause(self._large_reads.turn())
         self.wants_turn, self._has_turn = False, True
 
@@ -174,7 +174,7 @@ class FetchRead:
         room = min(partition.max_bytes, self._max_bytes - self.bytes_read)
         first = (
             self.has_room and self.bytes_read == 0
-        )  # one batch must come through, or a consumer with small limits never goes on
+        )  # one batch must always be returned, or a consumer with small limits never continues
         if partition.fetch_offset < log.log_start_offset:
             self._add_error(partition, ErrorCode.OFFSET_OUT_OF_RANGE)
             return

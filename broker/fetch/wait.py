@@ -140,5 +140,5 @@ class WaitingFetch:
         partition = self.logs[log]
         upto = log.last_stable_offset if self._limits.read_committed else log.high_watermark
         if not log.log_start_offset <= partition.fetch_offset <= upto:
-            return self._limits.min_bytes  # cut off meanwhile: answer the client now
+            return self._limits.min_bytes  # the offset is outside the log by now: answer the client
         return min(log.available_bytes(partition.fetch_offset, upto), partition.max_bytes)

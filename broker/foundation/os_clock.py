@@ -31,5 +31,5 @@ class LoopClock:
 
     def call_at(self, when_ms: int, callback: Callable[[], None]) -> TimerHandle:
         """Call `callback` once `now_ms` is at least `when_ms`."""
-        # Loops fire up to their clock's resolution early; a deadline looked at then would not be due yet.
+        # Loops fire early by up to their clock's resolution; a deadline would not be due yet then.
         return self._loop.call_at((when_ms + 1) / 1000, callback)

@@ -19,14 +19,14 @@ from shareq.broker.foundation.os_reads import Loads, SystemDoesNotSay, read_cach
 
 Buffer = bytes | bytearray | memoryview
 
-# Records and keys of users are in them: other users of the machine have no business there.
+# They contain records and keys of users, which other users of the machine must not read.
 _FOLDER_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
 
 _MAX_BUFFERS: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 16
 _TEMPORARY_SUFFIX: Final = ".tmp"
 _TEMPORARY_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-_SYNC_THREADS: Final = 4  # file systems write what is synced at once in one transaction, and flush the disk once for it
+_SYNC_THREADS: Final = 4  # file systems write simultaneous syncs in one transaction, with one flush of the disk
 _SLOW_SYNC_THREADS: Final = 64  # where the disk takes its time, as many files are synced at once
 _SLOW_S: Final = 0.001  # a sync that takes longer is worth a thread
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
@@ -263,7 +263,7 @@ class OsFs:
         """
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
-            # A user who may open it could hold the lock. Former releases made it so; whose it is not may not change it.
+            # A user who can open it could hold the lock. Earlier releases allowed that; only the owner can change that.
             with suppress(PermissionError):
                 os.fchmod(fd, _FILE_MODE)
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -61,7 +61,7 @@ class Pause:
 @coroutine
 def _nothing() -> Generator[None, None, None]:
     return
-    yield  # a generator: one that has ended may be awaited again and again, at no more cost than a look at it
+    yield  # a generator: once ended, it may be awaited again and again, at almost no cost
 
 
 NO_PAUSE: Final = _nothing()

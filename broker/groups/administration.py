@@ -359,7 +359,7 @@ class GroupAdministration:
                 begun.append(written)
             await self._breathe()
         for at, key, removal in owing:
-            # Others were awaited since these letters were written, so they are asked for again.
+            # Other letters were awaited after these were written, so these are checked again.
             error = await begun[at] or await self._leaders.letters_written(key)
             group = self._share_group(key.group_id)
             if not error and group is not None and group.members:

@@ -30,7 +30,7 @@ from shareq.protocol.records.compression import Compression
 
 T = TypeVar("T")
 
-_OTHER_BYTES: Final = 256 * 1024  # of a request beside what is written down: ids, reasons, partitions that are owned
+_OTHER_BYTES: Final = 256 * 1024  # bytes of a request that are not persisted: ids, reasons, owned partitions
 
 
 def group_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:

@@ -89,7 +89,7 @@ class ShareGroupService:
             return plan.response
         if plan.initialize:
             return await self._initialize(partition, plan)
-        if self._initializing.get(plan.group_id):  # else those it would wait for have finished meanwhile
+        if self._initializing.get(plan.group_id):  # otherwise those that it would wait for have finished meanwhile
             others: Pending[None] = Pending()
             self._waiting.setdefault(plan.group_id, []).append(others)
             await others

@@ -225,7 +225,7 @@ class Admission:
                     self._walk_on(walked, run, header, now_wall_ms)
                     await breathe(elements_of(run.opened + RECORD_EFFORT * run.records))
             except MalformedMessage:
-                for piece in opened:  # it may be too large as well, which is the error then
+                for piece in opened:  # if the batch is too large as well, that is the error
                     await breathe(elements_of(len(piece)))
                 raise
         except MalformedMessage as error:
@@ -346,7 +346,7 @@ class Admission:
 
         All three fit into 64 bits, and so does each allowed time.
         """
-        # Without min and max, which take longer than all else here: batches of one record feel it.
+        # This does without min and max, which take longer than all else here, for the sake of batches of one record.
         low = -_INT64_MAX
         if self._before_max != UNLIMITED:
             low = max(now_wall_ms - self._before_max - base_timestamp, low)
@@ -354,8 +354,8 @@ class Admission:
         high = (high if high < _INT64_MAX else _INT64_MAX) - base_timestamp
         no_time = NO_TIMESTAMP - base_timestamp
         if no_time < -_INT64_MAX:
-            no_time += 1  # its place is taken by a time that no clock shows
-        if low > _INT64_MAX:  # from a base time like that no delta leads to an allowed time
+            no_time += 1  # the exact delta does not fit; this one stands for a time that no clock shows
+        if low > _INT64_MAX:  # from such a base time no delta leads to an allowed time
             return _INT64_MAX, -_INT64_MAX, no_time
         return low, high if high < _INT64_MAX else _INT64_MAX, no_time
 

@@ -44,7 +44,7 @@ class Deletions:
         self._scheduled = False
         self._stale: list[Callable[[], None]] = []  # of `writes`, those that may still name deleted logs on disk
         self._doomed: list[TopicPartition] = []
-        self._renamed: list[bytes] = []  # topics, all of whose folders are
+        self._renamed: list[bytes] = []  # topics whose folders have all been renamed
 
     def add(self, topic: str, topic_id: bytes, partitions: Sequence[int]) -> None:
         """Note that the logs of these partitions were deleted, and are closed."""

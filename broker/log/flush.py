@@ -20,7 +20,7 @@ from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
-FEW_SYNCS: Final = 4  # logs that may wait where files are few: each has up to five open for it
+FEW_SYNCS: Final = 4  # the most waiting logs if few files may be open: each has up to five open files
 
 
 class _Waiting(NamedTuple):
@@ -72,7 +72,7 @@ class Flusher:
         self._hooks: list[Callable[[], None]] = []
         self._scheduled = False
         self._to_sync: dict[PartitionLog, list[_Waiting]] = {}
-        self._syncing: dict[PartitionLog, list[_Waiting]] = {}  # `_sync_now` may take all that a sync is for
+        self._syncing: dict[PartitionLog, list[_Waiting]] = {}  # `_sync_now` may remove the appends of a running sync
         self._waiting = 0  # in both
         self._sealed_to_sync: list[tuple[PartitionLog, Segment]] = []
         self._sealed_syncing: list[tuple[PartitionLog, Segment]] = []
@@ -144,7 +144,7 @@ class Flusher:
         if log.refusal:
             return False
         if log.stable.waiting_flushes or log.stable.has_new_names:
-            return True  # in order behind what waits already
+            return True  # the appends of a log stay in order
         settings = log.settings
         if self._syncs_every_flush(settings):
             return end_offset > log.high_watermark
@@ -233,7 +233,7 @@ class Flusher:
             return
         calls = _Calls()
         for log, group in synced:
-            if self._syncing.get(log) is group:  # else `_sync_now` took it, and there may be another sync by now
+            if self._syncing.get(log) is group:  # otherwise `_sync_now` has taken it, and another sync may be running
                 del self._syncing[log]
         self._settle([waiting for _, group in synced for waiting in group], errors, calls)
         self._start_syncs([log for log, _ in synced])
@@ -267,7 +267,7 @@ class Flusher:
             error = waiting.first_of(errors) if errors else None
             if error is not None:
                 log.sync_failed(error)
-            elif not log.refusal:  # else an earlier sync has failed: this one says nothing of what that one lost
+            elif not log.refusal:  # after an earlier failed sync, the success of this one proves nothing
                 log.stable.unsynced_messages = 0
                 if names is not None:
                     log.stable.names_synced(segment)

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 DELETE_SUFFIX: Final = "-delete"
 MAX_NAME_BYTES: Final = 255
 
-# Compiled by their first use: a start without folders is earlier.
+# These are compiled when first used, so that a start without folders is faster.
 _PARTITION_FOLDER: Final = r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})"
 _DELETED_FOLDER: Final = r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete"
 _OUR_FILE: Final = r"[0-9]{20}\.[a-z0-9.]+|(partition\.metadata|leader-epoch-checkpoint)(\.tmp)?"
@@ -150,7 +150,7 @@ def _claim_by_id(
     if topic_id is not None and not nearly:
         known = {topic.topic_id for topic in metadata.deleted_topics()}
         adoptable = False
-        if topic_id in known:  # of that id under another name: only a broker renames to <name>-<number>
+        if topic_id in known:  # a folder of that id under another name: only a broker renames to <name>-<number>
             problem = "its topic had another name, or fewer partitions"
         elif (owner := metadata.topic_by_id(topic_id)) is not None:
             problem = "its topic has another name, or fewer partitions"
@@ -163,7 +163,7 @@ def _claim_by_id(
     if not ours:
         return FolderClaim(name, partition, Claim.FOREIGN)
     candidates = nearly or candidates
-    # Without a segment there are no records that may be of another topic: a crash came before the id was in the folder.
+    # Without a segment it has no records of another topic: a crash came before the id was written into the folder.
     if len(candidates) == 1 or (candidates and not any(map(_is_of_segment, ours))):
         return _claimed(name, partition, metadata, candidates[0], topic_id)
     named = "a deleted topic had its name, too" if candidates else "no topic has its name"
@@ -344,7 +344,7 @@ class PartitionFolders:
     def forget(self, metadata: KnownTopics, topic_ids: Collection[bytes]) -> None:
         """Let the metadata forget deleted topics whose folders have all been renamed."""
         if topic_ids:
-            self._fs.sync_dir(self._data_dir)  # else a rename may be undone, of a folder that no metadata knows
+            self._fs.sync_dir(self._data_dir)  # otherwise the rename of a forgotten topic's folder may be undone
             metadata.folders_are_gone(topic_ids)
 
     def forget_soon(self, metadata: KnownTopics, topic_ids: Collection[bytes]) -> None:

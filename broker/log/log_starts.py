@@ -29,8 +29,8 @@ TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 SAVED_TOGETHER: Final = 500
 """The work done after one write of all starts, 5 ms. A log whose start moves counts as one."""
 
-_REMOVED: Final = 5  # each segment that is removed
-_ROLLED: Final = 50  # a segment that is sealed for it, where that waits for no sync
+_REMOVED: Final = 5  # the work of removing a segment
+_ROLLED: Final = 50  # the work of sealing a segment without waiting for a sync
 
 
 class LogStarts:

@@ -50,7 +50,7 @@ __all__ = ["DamagedFolderError", "DataFolderInUseError", "LogManager", "lock_dat
 logger = logging.getLogger(__name__)
 
 LOCK_FILE: Final = ".lock"
-MANY_FILES: Final = 64  # from here on one sync of the whole file system is sooner done than one for each
+MANY_FILES: Final = 64  # from this number of files on, one sync of the whole file system is faster than one for each
 
 
 class DataFolderInUseError(GroundError):
@@ -229,7 +229,7 @@ class LogManager:
         if self._flush_every_message():
             self.fs.sync_dir(self._data_dir)  # folders of first appends that were cut short are used from now on
         if self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE)):
-            # Durably, and before anything is appended: from here on the files are no longer what the marker stands for.
+            # The removal is synced before anything is appended: from then on the files differ from what it describes.
             self.fs.remove(self._path(CLEAN_SHUTDOWN_FILE))
             self.fs.sync_dir(self._data_dir)
 
@@ -286,9 +286,9 @@ class LogManager:
             if log.active_segment is not None:
                 log.stable.names_synced(log.active_segment)
         for segment in recovered.scanned:
-            segment.synced = 0  # read back from the page cache, perhaps
+            segment.synced = 0  # its bytes may have been read from the page cache
             if self.syncs_every_flush(settings):
-                segment.sync_again()  # what readers see from now on must not be lost any more, nor more be back
+                segment.sync_again()  # visible records must survive a power loss, removed ones stay removed
                 log.stable.synced_to(segment, segment.end_offset or recovered.log_end_offset)
             if segment is not log.active_segment:
                 self._flusher.sync_sealed(log, segment)
@@ -405,7 +405,7 @@ class LogManager:
             self._manifest.forget([key])
             self._starts.offsets.pop(key, None)
             self._recovery_points.pop(key, None)
-        # Apart, because a failed rename must not leave a log of the deleted topic behind.
+        # This follows the loop, so that a failed rename leaves no log of the deleted topic open.
         self._deletions.add(topic, topic_id, [log.partition for log in doomed])
 
     def _write_recovery_points(self) -> None:

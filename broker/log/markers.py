@@ -52,7 +52,7 @@ def append_marker(
     """
     if (
         marker.transaction_version >= _NEW_EPOCH_FROM
-        and marker.producer_epoch != _MAX_EPOCH  # what some error brought there has to get out
+        and marker.producer_epoch != _MAX_EPOCH  # a transaction in the last epoch must still be able to end
         and log.producers.is_open(marker.producer_id, marker.producer_epoch)
     ):
         return ErrorCode.INVALID_PRODUCER_EPOCH

@@ -46,7 +46,7 @@ __all__ = ["AppendInfo", "BatchSpan", "Found", "OnDurable", "Origin", "Partition
 
 logger = logging.getLogger(__name__)
 
-SMALL_SEGMENT_BYTES: Final = 16 * 1024  # quicker read again than its indexes and producers are written and read
+SMALL_SEGMENT_BYTES: Final = 16 * 1024  # faster read again than with its indexes and producers written and read
 
 _new: Final = tuple.__new__  # what AppendInfo(...) does, at half its price
 
@@ -340,7 +340,7 @@ class PartitionLog:
             return ErrorCode.KAFKA_STORAGE_ERROR
         sync = self._host.syncs_every_flush(self._settings)
         if sync:
-            # Before the next segment exists: else a power cut could tear this one with sound batches behind the tear.
+            # Before the next segment exists: otherwise a power loss may tear this one, with sound batches behind it.
             try:
                 active.sync()
             except OSError as error:

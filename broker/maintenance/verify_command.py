@@ -22,7 +22,7 @@ from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.verify.findings import Finding, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
 
-_ROUNDS: Final = 6  # what one repair uncovers, the next one repairs
+_ROUNDS: Final = 6  # the most rounds, since one repair may uncover faults for the next
 
 Write = Callable[[str], None]
 

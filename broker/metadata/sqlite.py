@@ -81,8 +81,8 @@ class SqliteMetaDb:
         self._durable = durable
         try:
             if create:
-                # What SCRAM users are known by is in it: others of this machine have no business there. What SQLite
-                # puts beside the file takes its mode.
+                # It contains keys of SCRAM users, which other users of this machine must not read. Files that SQLite
+                # creates beside it get the same mode.
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             # One thread uses it; the transactions are ours, so the module must not start its own.
             name = _immutable_uri(path) if immutable else path

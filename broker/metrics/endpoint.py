@@ -20,7 +20,7 @@ HEALTH_PATH: Final = "/-/healthy"
 READY_PATH: Final = "/-/ready"
 
 MAX_SCRAPES: Final = 8  # that wait to be made, or are being made; others are asked to come back
-SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one to that of the next: who asks meanwhile has to wait for it
+SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one scrape to that of the next; requests in between wait for it
 
 
 class MetricsEndpoint:
@@ -43,7 +43,7 @@ class MetricsEndpoint:
         self._one_at_a_time = asyncio.Lock()
         self._began_at = float("-inf")  # the newest scrape, by the loop's time
         self._next: asyncio.Task[bytes] | None = None  # the scrape that has not begun
-        self._made: set[asyncio.Task[bytes]] = set()  # that is, and those that have
+        self._made: set[asyncio.Task[bytes]] = set()  # that scrape, and the ones that have begun
         self._scrapes = 0
         self.http = HttpServer("metrics", self._handle)
 

@@ -22,9 +22,9 @@ from typing import Final, Protocol
 from shareq.broker.foundation.environment import Clock
 
 TOTAL_BYTES: Final = 256 * 1024 * 1024
-LEAST_BYTES: Final = 64 * 1024  # what is always granted where there is room; what a client takes that is not stalled
+LEAST_BYTES: Final = 64 * 1024  # the least that is granted; also the least that an active client accepts
 STALL_MS: Final = 1_000
-ROOM_WAIT_MS: Final = 100  # how often what needs room looks for it, and connections are looked at
+ROOM_WAIT_MS: Final = 100  # the interval at which fetches without room look again, and connections are checked
 LARGE_BYTES: Final = 32 * 1024 * 1024  # freed memory of so much is worth giving back
 LOOKS: Final = 256  # connections that are looked at in one go
 

@@ -19,7 +19,7 @@ MOST_SINGLE: Final = 20
 
 NAMES_IN_LINE: Final = 100
 LINES_IN_TURN: Final = 50
-_BACKLOG_SHARE: Final = 8  # of what waits so much is written in a turn, when that is more
+_BACKLOG_SHARE: Final = 8  # this part of the waiting decisions is written in a turn, if that is more
 
 logger = logging.getLogger(AUDIT_LOG)
 

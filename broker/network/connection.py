@@ -155,7 +155,7 @@ class Connection:
         self._output_paused = False
         self._handling = False
         self._scheduled = False
-        self._cut = False  # a go was cut short; the next tick goes on
+        self._cut = False  # the handling of a read was interrupted; the next tick continues
         self._mutes = 0
         self._on_close: list[Callable[[], None]] = []
         self._handle = handler_for(self)
@@ -252,7 +252,7 @@ class Connection:
         self.closed = True
         self._drop_input()
         self._answers.clear()
-        self._handle = _handle_nothing  # what it remembers of the connection goes with it, also behind a gate
+        self._handle = _handle_nothing  # this frees what the handler keeps of the connection, even behind a gate
         self.gate = None
         callbacks, self._on_close = self._on_close, []
         for callback in callbacks:

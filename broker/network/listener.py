@@ -122,7 +122,7 @@ class SocketConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest.clear()
-        connection, self.connection = self.connection, None  # no circle that only the collector could free
+        connection, self.connection = self.connection, None  # leaves no cycle that only the collector could free
         if connection is not None:
             self._hold(0)
             self._listener.forget(self, connection)
@@ -269,7 +269,7 @@ class FirstRead(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         transport, data = self._transport, bytes(memoryview(self._buffer)[:nbytes])
         if transport is not None and not transport.is_closing():
-            transport.pause_reading()  # uvloop reads on for the protocol that there was when it began
+            transport.pause_reading()  # uvloop continues a read with the protocol with which it began
             transport.set_protocol(self._socket)
             transport.resume_reading()
         self._transport, self._buffer = None, bytearray()
@@ -395,7 +395,7 @@ class Listener:
         if not wait_ms or len(self.delayed) >= MOST_DELAYED:
             socket.abort()
             return
-        self.clock.call_soon(socket.pause_reading)  # behind connection_made, where uvloop begins to read in any case
+        self.clock.call_soon(socket.pause_reading)  # after connection_made, where uvloop always begins to read
         self.delayed.add(socket)
         self.clock.call_at(self.clock.now_ms() + wait_ms, socket.abort)
 

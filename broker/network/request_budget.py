@@ -114,7 +114,7 @@ class RequestBudget:
         if self.held >= LARGE_BYTES:
             note_large(self)
         if self.held <= self._calm and self._turn is None and not self._waiting:
-            return  # whatever one holds, as much is free
+            return  # as much as one connection may hold is free
         if connection is self._turn:
             self._in_turn(connection, change)
         else:

@@ -32,9 +32,9 @@ BeginOauth = Callable[[bool], Exchange]
 class SaslGates:
     """The gates of one listener's connections.
 
-    `credential` returns the SCRAM credential of a mechanism and user; for unknown users it returns one in the same
-    time. `secret_bytes` returns so many bytes that cannot be guessed; `authentications` counts the outcomes of
-    attempts. `begin_oauth` is given if the listener has OAUTHBEARER.
+    `credential` returns the SCRAM credential of a mechanism and user; for unknown users it returns an invented one,
+    in equal time. `secret_bytes` returns so many bytes that cannot be guessed; `authentications` counts the outcomes
+    of attempts. `begin_oauth` is given if the listener has OAUTHBEARER.
     """
 
     def __init__(

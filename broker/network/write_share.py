@@ -58,11 +58,11 @@ class WriteShare:
         self._clock = clock
         self._line: dict[Writer, None] = {}  # in the order of their turns
         self._written = 0
-        self._takes_turns = False  # what is written in a turn may bring the next answer, which waits for its own
+        self._takes_turns = False  # a write in a turn may cause the next answer, which waits for a turn of its own
         self._watching = False
         self.requests = 0  # of clients whose last answers were not large, counted by their sockets
         self._seen = 0  # of them
-        self._beside = 0  # ticks from this one on, itself included, that go less far
+        self._beside = 0  # the number of ticks, including this one, with the lower limit
 
     @property
     def waiting(self) -> int:

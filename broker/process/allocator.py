@@ -77,7 +77,7 @@ class _Glibc:
         import ctypes
 
         libc = ctypes.CDLL(None)
-        self._trim = libc.malloc_trim  # first, for other systems have the others
+        self._trim = libc.malloc_trim  # this is looked up first, because other systems have the rest
         self._malloc, self._free, self._madvise, self._sbrk = libc.malloc, libc.free, libc.madvise, libc.sbrk
         self._trim.argtypes, self._trim.restype = (ctypes.c_size_t,), ctypes.c_int
         self._malloc.argtypes, self._malloc.restype = (ctypes.c_size_t,), ctypes.c_void_p
@@ -186,7 +186,7 @@ class FreedMemory:
         self._watching = False
         if any(budget.was_large for budget in self._budgets):
             for budget in self._budgets:
-                budget.was_large = budget.held >= LARGE_BYTES  # what stays large is given back when it goes
+                budget.was_large = budget.held >= LARGE_BYTES  # one that stays large is returned when it becomes small
             self._watch()
         elif (heap := self._heap()) is not None:
             coroutine, run = give_back(heap, self._turn_budget.breathe), in_ticks(self._clock.call_soon)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, and import what they need themselves
+WARM_UP_AFTER_S: Final = 0.1  # after the start, since first requests arrive soon and import their modules themselves
 WARM_UP_STEP_S: Final = 0.002
 
 
@@ -107,7 +107,7 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
 
     def on_signal(number: int) -> None:
         if stopping.is_set():
-            server.hurry()  # asked twice: clients that do not take their answers are cut off
+            server.hurry()  # the second signal: clients that do not read their answers are disconnected
         else:
             logger.info("%s: stopping", signal.Signals(number).name)
             stopping.set()

@@ -497,7 +497,7 @@ def _add_users(services: Services, users: Sequence[NewScramUser]) -> None:
 
 
 def _tls_listeners(services: Services) -> TlsListeners:
-    """Return the TLS listeners, with stores that were configured while an earlier broker ran. Raise ConfigError."""
+    """Return the TLS listeners, with the stores configured at run time before this start, too. Raise ConfigError."""
     from shareq.broker.process.tls.listeners import TlsListeners  # OpenSSL, which a start without TLS need not load
 
     tls = TlsListeners(services.configs.broker, services.env.clock)

@@ -18,7 +18,7 @@ SWEEP_NAMES: Final = 5_000
 """The most names checked at a time, 2 µs each; the next check continues with those that follow."""
 
 _PENDING: Final = -1  # in place of the place: the request that makes the name is not answered yet
-_LOOKS: Final = 2  # at each new name, of its owner and of another, so that of those that are gone few are kept
+_LOOKS: Final = 2  # names checked with each new one, of its owner and of another, so that few removed names stay
 
 K = TypeVar("K", bound=Hashable)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)

@@ -35,7 +35,7 @@ MOST_STAYED_TEXT: Final = 350  # characters, some 80 ranges; a round has no more
 _TOO_MANY: Final = "too many letters stay between those sent back; name the topic with --source-topic"
 
 
-# A record as it is will never be taken by the log; everything else may be better later.
+# The log will never accept such a record; after any other error a later attempt may succeed.
 _FOR_GOOD: Final = frozenset(
     (
         ErrorCode.MESSAGE_TOO_LARGE,
@@ -78,13 +78,13 @@ class Redrive:
         self._ended = ended
         self._log = BoundedLog(logger, env.clock.now_ms)
         self._maker = RoundMaker(spec, world, sent_before)
-        self._searched: PartitionProgress | None = None  # where it is known what of what was under way was sent back
+        self._searched: PartitionProgress | None = None  # the progress whose unfinished round was searched for in logs
         self._sent: set[int] = set()
         self._uncommitted: set[PartitionProgress] = set()
         self._alone_upto = -1
         self._attempts = 0
         self._timer: TimerHandle | None = None
-        self._scheduled = 0  # how often something was: only what was scheduled last is done
+        self._scheduled = 0  # the number of scheduled actions: only the last one is carried out
         self._busy = False  # waits for a commit, an append or a search, not for time
         self._closed = False
         self._cancelled: list[Pending[ErrorCode]] = []
@@ -294,7 +294,7 @@ class Redrive:
         """Return the offsets of the queue's letters that are already in a log. Raise OSError, MalformedMessage."""
         log = self._world.log(*place)
         if log is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return set()  # deleted, and what was sent to it with it
+            return set()  # the topic was deleted, and with it the records sent to it
         if isinstance(log, ErrorCode):
             raise OSError(f"{place[0]}-{place[1]}: {log.name}")
         self._busy = True

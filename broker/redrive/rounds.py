@@ -205,7 +205,7 @@ class _Turn:
         return (topic, partition_for(letter.partition, partitions)), data
 
     def _may_write(self, topic: str) -> bool:
-        if self._spec.target:  # the right to the group was asked for, and its topic is the group's
+        if self._spec.target:  # the right on the group has been checked, and its topic belongs to the group
             return True
         allowed = self._writes.get(topic)
         if allowed is None:

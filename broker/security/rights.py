@@ -67,7 +67,7 @@ HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not 
 """The message that describe requests return with the error of DESCRIBE_TOPIC, in place of a group."""
 
 RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
-    # Nothing: asked before the client is known.
+    # No right: these requests come before the client is known.
     ApiKey.API_VERSIONS: (),
     ApiKey.SASL_HANDSHAKE: (),
     ApiKey.SASL_AUTHENTICATE: (),
@@ -98,7 +98,7 @@ RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     ApiKey.OFFSET_COMMIT: (READ_GROUP, READ_TOPIC),
     ApiKey.OFFSET_FETCH: (DESCRIBE_GROUP, DESCRIBE_TOPIC),
     ApiKey.OFFSET_DELETE: (DELETE_GROUP, READ_TOPIC),
-    # Nothing: they are off for every client.
+    # No right: these RPCs are refused to every client.
     ApiKey.STREAMS_GROUP_HEARTBEAT: (),
     ApiKey.STREAMS_GROUP_DESCRIBE: (),
     ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: (),
@@ -160,7 +160,7 @@ RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     # shareq's own. A redrive writes to the topics of its letters, or has READ on the group whose letters they are.
     ApiKey.START_REDRIVE: (READ_TOPIC, WRITE_TOPIC, READ_GROUP),
     ApiKey.DESCRIBE_REDRIVES: (DESCRIBE_TOPIC,),
-    # Nothing for the client that began it.
+    # The client that started the redrive needs no right.
     ApiKey.CANCEL_REDRIVE: (ALTER_CLUSTER,),
     ApiKey.MOVE_USER_SCRAM_CREDENTIALS: (ALTER_CLUSTER,),
 }

@@ -37,8 +37,8 @@ T = TypeVar("T", ApiError, ReadResult, SummaryResult)
 OwedLetters = dict[SharePartitionKey, list[StateBatch]]
 """The archiving batches of states that are about to be removed."""
 
-# One record for the widest window, 1,000,000 offsets, if every one of them went another way than its neighbours: 20 MB.
-# Larger than readers ask for at a time, so that it is a batch of its own, which every fetch returns whole.
+# One record for the widest window, 1,000,000 offsets, if each has another state than its neighbours: 20 MB.
+# This is more than readers request at a time, so the record is a batch of its own, which every fetch returns whole.
 MAX_STATE_BYTES: Final = 32 * 1024 * 1024
 
 
@@ -320,7 +320,7 @@ class ShareCoordinatorService(Service):
         wiped = self.initialize(key, state_epoch, start_offset)
         if not batches:
             return wiped.then(lambda result: result.code)
-        # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
+        # This is decided on the wiped state, and durable with it: no other operation can come in between.
         terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state in TERMINAL)
         written = self.write(
             key=key,
@@ -354,7 +354,7 @@ class ShareCoordinatorService(Service):
             if not count:
                 return None
             route = self._route(key, count)
-            if self._metadata.topic_by_id(key.topic_id) is not None:  # what an outsider makes up is not remembered
+            if self._metadata.topic_by_id(key.topic_id) is not None:  # names that clients invent are not remembered
                 self._routes.setdefault(key.topic_id, {})[key] = route
         return self.partitions.get(route)
 

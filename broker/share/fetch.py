@@ -152,7 +152,7 @@ class ShareFetch:
         self._timer: TimerHandle | None = None
         self._room_timer: TimerHandle | None = None
         self._being_read: list[Pending[None]] | None = None  # of this attempt
-        self._awaited: set[Pending[None]] | None = None  # of them, those after which it looks again
+        self._awaited: set[Pending[None]] | None = None  # the ones of all attempts after which this fetch looks again
         self._passed_over = False  # records that no member gets: there may be others behind them
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
@@ -173,7 +173,7 @@ class ShareFetch:
         for wanted in self._wanted:
             if wanted.topic is None:
                 self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
-            elif params.max_records and params.max_bytes:  # negative ones load and look, too
+            elif params.max_records and params.max_bytes:  # negative values load and look, too
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
                 self._leaders.append(leader := self._manager.get_or_load(key, wanted.topic))
                 leader.visited(params.member_id, now_ms)
@@ -181,7 +181,7 @@ class ShareFetch:
         if after is not None and not after.done and self._leaders:
             self._after = after
             self._park()
-            after.on_complete(lambda _: self._clock.call_soon(self._look_behind))  # others have waited longer
+            after.on_complete(lambda _: self._clock.call_soon(self._look_behind))  # older fetches look first
         elif self._can_only_wait():
             self._open, self._waited_ns = len(self._leaders), 0
             self._park()
@@ -274,7 +274,7 @@ class ShareFetch:
         self._unpark(() if self._everything else self._leaders)
         self._count(fetched)
         self.pending.complete(fetched)
-        if in_many:  # behind the answer: that is on its way in the same turn
+        if in_many:  # after the answer, which is sent in the same turn
             self._clock.call_soon(lambda: self._unpark(self._everything))
         if self._expected:
             self._expect_next()
@@ -321,7 +321,7 @@ class ShareFetch:
         if ready and self._waited_ns is None:
             self._waited_ns = self._clock.now_ns() - self._began_ns
         if self._asked and any(leader in self._asked and leader.start_write_id is not None for leader in leaders):
-            return False  # a moment, also when time is up: then all partitions are answered together
+            return False  # even if the time is up, wait a moment: then all partitions are answered together
         if not ready:
             return self._complete(self._errors(leaders)) if last else False
         if self._params.max_bytes < 0:  # Apache Kafka cannot split it between the partitions
@@ -430,7 +430,7 @@ class ShareFetch:
                 self._asked = set()
             elif leader in self._asked:
                 return False  # it could not be written
-            self._asked.add(leader)  # only now that there is something to acquire: an idle subscription writes nothing
+            self._asked.add(leader)  # only with something to acquire: an idle subscription writes nothing
             return self._manager.start_is_durable(leader)
         if not core.can_acquire() or not self._manager.may_hand_out(leader):
             return False
@@ -599,5 +599,5 @@ class ShareFetch:
 def _whole_batches(read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:
     start, end = slice_bounds(read.batches, acquired)
     records = memoryview(read.records)[start:end]
-    # what was read and is not sent would stay in memory with a view
+    # a view would keep all bytes of the read in memory, even those that are not sent
     return records if len(records) * 2 >= len(read.records) else bytes(records)

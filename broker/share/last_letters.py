@@ -112,7 +112,7 @@ class LastLetters:
                 end(_not_written(leader.key, leader.topic, f"its state cannot be loaded: {leader.error.name}"))
             elif leader.is_active:
                 end(NO_ERROR)
-            else:  # dropped: what is owed is owed by the state, or by the next leader
+            else:  # the leader was dropped: the letters are now owed by the state, or by the next leader
                 timer.cancel()
                 self.written(leader.key).on_complete(answer.complete)
 

@@ -20,7 +20,7 @@ from shareq.protocol.records.header_values import HeaderValues
 NO_VISIT: Final = ("", -(2**62))
 
 MOST_REASONS: Final = 500
-"""The most reasons kept for one share partition. Each is needed until a dead letter is written, mostly at once."""
+"""The most reasons kept for one share partition. Each is needed until a dead letter is written, usually at once."""
 
 
 class LeaderState(Enum):
@@ -28,8 +28,8 @@ class LeaderState(Enum):
 
     LOADING = auto()
     ACTIVE = auto()
-    FAILED = auto()  # could not be loaded; gone from the cache
-    FENCED = auto()  # dropped from the cache; references that are left finish what is under way
+    FAILED = auto()  # it could not be loaded, and was removed from memory
+    FENCED = auto()  # it was removed from memory; remaining references finish pending operations
 
 
 class OpenedBatch(NamedTuple):
@@ -93,7 +93,7 @@ class SharePartitionLeader:
         self.armed_at: int | None = None  # the earliest deadline that the manager will look at
         self.reasons: dict[int, bytes] = {}  # by offset, why members gave records back, for dead letters; oldest first
         self.unburied = 0  # dead letters that are being written
-        self.left = False  # by the group's last member, while there were some
+        self.left = False  # no member uses it: it is dropped once it owes no dead letters
         self.orphaned = False  # the state was removed: no later leader will find the dead letters that are owed
         self.quiet: list[Callable[[], None]] = []  # called when no dead letter is owed, or the leader is dropped
         self.has_news = True  # since a look found that there is nothing to read

@@ -31,7 +31,7 @@ _NOT_SERVED_HERE = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     }
 )
-"""Errors from which a state may be served by another node."""
+"""Errors after which another node may serve the state."""
 
 
 class Loads:
@@ -53,7 +53,7 @@ class Loads:
         believes_absence: bool,
     ) -> None:
         self._clock = env.clock
-        # A load never breathes, and has a budget of its own: that of the turn counts on in the request that begins it.
+        # A load never breathes, and has its own budget: the turn's budget counts only the request that begins it.
         self._begin = beginner(TurnBudget(env.clock), in_ticks(env.clock.call_soon))
         self._persister = persister
         self._ended = ended

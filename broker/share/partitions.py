@@ -486,7 +486,7 @@ class SharePartitionManager:
     def _written(self, leader: SharePartitionLeader, write_id: int, persisted: ErrorCode) -> None:
         error = surfaced_error(persisted)
         if error is not ErrorCode.NONE:
-            self.refresh_settings(leader)  # what is rolled back may have lost its lock
+            self.refresh_settings(leader)  # records that are rolled back may have lost their lock
         effects = leader.core.on_state_written(write_id, error, self._env.clock.now_ms())
         answer = leader.writes.pop(write_id, None)
         if write_id == leader.start_write_id:
@@ -521,7 +521,7 @@ class SharePartitionManager:
         """
         deadline = leader.core.next_deadline_ms()
         if deadline is None or (leader.armed_at is not None and leader.armed_at <= deadline):
-            return  # what is armed fires no later and looks again
+            return  # the timer that is set fires no later, and then looks again
         leader.armed_at = deadline
         self._sequence += 1
         heapq.heappush(self._deadlines, (deadline, self._sequence, leader))
@@ -550,7 +550,7 @@ class SharePartitionManager:
                 self._expire(leader, now)
             else:
                 self.arm(leader)
-        if self._deadlines:  # what was armed meanwhile may be later than what was not due yet
+        if self._deadlines:  # deadlines added meanwhile may be later than ones that were not due yet
             self._arm_timer(self._deadlines[0][0])
 
     def _expire(self, leader: SharePartitionLeader, now_ms: int) -> None:

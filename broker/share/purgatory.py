@@ -35,10 +35,10 @@ class ShareFetchPurgatory:
         self._may_find = may_find
         self._parked: dict[Parked, None] = {}  # in the order they came
         self._eager: set[Parked] = set()  # of these, those that are answered without records, too
-        self._to_wake: dict[SharePartitionLeader, bool] = {}  # whether everybody
+        self._to_wake: dict[SharePartitionLeader, bool] = {}  # with `everybody`
         self._turns: dict[
             SharePartitionLeader, tuple[Iterator[Parked], bool]
-        ] = {}  # of those whose fetches look in several turns
+        ] = {}  # share partitions whose fetches look in several turns
         self._scheduled = False
 
     def __len__(self) -> int:

@@ -148,7 +148,7 @@ class ShareService(Service):
             self._begin(self._wake(waiting))
 
     async def _wake(self, waiting: Sequence[Parked]) -> None:
-        await PAUSE  # what changes now may not be whole yet
+        await PAUSE  # other changes of this turn may still follow
         for fetch in waiting:
             if self.partitions.purgatory.is_parked(fetch):
                 fetch.look_again()

@@ -52,7 +52,7 @@ class SeenNodes(NamedTuple):
 
 
 class NodesView(Protocol):
-    """The view that any of the nodes has of all."""
+    """The view of all nodes that each node has."""
 
     def look(self) -> Pending[SeenNodes]:
         """Ask all nodes for their figures; arrives within a few seconds, also if some of them do not answer."""

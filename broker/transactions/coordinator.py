@@ -210,7 +210,7 @@ class TransactionCoordinatorService:
         for markers in decided:
             self._markers.carry_out(partition, markers)
             await self._breathe(LOOK)  # a transaction may have many partitions
-        self._watch_timeouts()  # what could not be written is under way again
+        self._watch_timeouts()  # transactions that could not be ended are open again
 
     def _watch_expiry(self) -> None:
         if self._closed or self._expiry.due_ms is not None:
@@ -224,7 +224,7 @@ class TransactionCoordinatorService:
 
     async def _remove_expired_of(self, partition: Partition) -> None:
         await partition.run(lambda shard: shard.remove_expired(), lambda _error: 0)
-        self._watch_expiry()  # what could not be removed is there again
+        self._watch_expiry()  # ids that could not be removed exist again
 
     # -- routing
 

@@ -33,7 +33,7 @@ MARKER_ELEMENTS: Final = 10
 COORDINATOR_EPOCH: Final = 0
 """The coordinator epoch of every partition of `__transaction_state`, which has always been led by one broker."""
 
-# The partition is gone, and the transaction with it; or its producer has got further than this transaction.
+# The partition was deleted, with its part of the transaction; or the producer has begun a later transaction.
 _NOTHING_TO_END: Final = frozenset(
     (
         ErrorCode.NONE,
@@ -149,7 +149,7 @@ class MarkerWriter:
     async def _complete(self, partition: Partition, markers: WriteMarkers) -> bool:
         """Have the coordinator record the end; return False if that must be tried again."""
         error = await partition.schedule(lambda: partition.shard.complete(markers), lambda error: error)
-        # INVALID_TXN_STATE: that it is complete was noted, and the answer got lost.
+        # INVALID_TXN_STATE: the completion was recorded before, but the answer got lost.
         if error in (ErrorCode.NONE, ErrorCode.INVALID_TXN_STATE):
             self._count(markers)
             return True

@@ -102,6 +102,6 @@ class ProducerNames:
     def _producers_of(self, name: ProducerName) -> Producers | None:
         try:
             log = self._log_of(*name[:2])
-        except OSError:  # what was deleted is in the way of a new log of the name
+        except OSError:  # a deleted log is in the way of a new one with its name
             return None
         return None if isinstance(log, ErrorCode) else log.producers

@@ -19,7 +19,7 @@ from shareq.protocol.generated.produce import ProduceRequest
 ABORTABLE_FROM: Final = 11
 ADDS_FROM: Final = 12
 
-# What a producer cannot know how to handle here; this one makes it try again, without asking for metadata first.
+# Producers cannot handle these errors here; this one makes them try again without a metadata request.
 _TRY_AGAIN: Final = frozenset((ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 

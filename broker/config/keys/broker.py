@@ -113,8 +113,8 @@ class ServerProperties:
     socket_request_max_bytes = integer(
         "socket.request.max.bytes", 104_857_600, "The largest request accepted, in bytes.", at_least=1
     )
-    # Apache Kafka's default is -1, no limit. Here it is safe without being set: two requests of the largest size, and
-    # more than a hundred of the megabyte that producers send at most by default; as much as answers have.
+    # Apache Kafka's default is -1, no limit. Here the default is a safe limit: two requests of the largest size, and
+    # more than a hundred of a megabyte, the most that producers send by default; the limit of answers is the same.
     queued_max_request_bytes = long(
         "queued.max.request.bytes",
         268_435_456,

@@ -67,7 +67,7 @@ class CommitGate:
             return completed(None)
         passed: Pending[None] = Pending()
         self._queue.append(passed)
-        if not self._closed:  # the work in front may pass, and not commit
+        if not self._closed:  # the work in front may pass without committing
             self._call_soon(self._let_through)
         return passed
 

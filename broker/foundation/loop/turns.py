@@ -50,8 +50,8 @@ class Turns:
         return len(self._waiting)
 
     def run(self, work: Turn, failed: Callable[[Exception], None]) -> None:
-        """Begin the work in the next tick, or when all earlier work is done; within a turn, when the work of that
-        turn is done.
+        """Begin the work in the next tick, or after all earlier work; if this is called within a turn, right after
+        that turn's work.
 
         `failed` is called with an exception raised in a turn, which ends the work, so that its client gets an
         answer.

@@ -23,13 +23,13 @@ from shareq.protocol.generated.alter_replica_log_dirs import (
 CONTEXT = FolderContext
 
 _LONGEST_FOLDER = 255
-_FUTURE_SUFFIX = len(f".{'0' * 32}-future")  # of the folder that a replica has while it moves
+_FUTURE_SUFFIX = len(f".{'0' * 32}-future")  # the suffix of a replica's folder during a move
 
 
 async def handle(ctx: FolderContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     may = ctx.may(ALTER_CLUSTER)
     home = os.path.abspath(ctx.services.started_with.data_dir)
-    paths: dict[str, dict[int, str]] = {}  # the last one of each partition that is named
+    paths: dict[str, dict[int, str]] = {}  # for each named partition, the last path
     for folder in request.dirs:
         for topic in folder.topics:
             for partition in topic.partitions:

@@ -28,7 +28,7 @@ _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, _SHARE: SHARE_GROUP
 _RIGHTS: Final = {0: DESCRIBE_GROUP, 1: DESCRIBE_TRANSACTION, _SHARE: CLUSTER_ACTION}
 _NOWHERE: Final = -1
 _MANY_KEYS_FROM: Final = 4
-_KEY_ELEMENTS: Final = 2  # that take as long as a key
+_KEY_ELEMENTS: Final = 2  # the elements that one key counts as
 
 
 async def handle(

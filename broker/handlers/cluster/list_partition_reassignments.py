@@ -2,7 +2,7 @@
 
 Behaviour: lists the partitions that are being moved to other brokers.
 
-Here: there is none.
+Here: no partition ever moves.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 MOST_NAMES: Final = 10_000
 """The most topics to which a member may subscribe by name, since each step of a decision goes through all of them."""
 
-_TIMES: Final = 2  # the partitions that the member owns are not written down
+_TIMES: Final = 2  # the partitions that the member owns are not persisted
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ConsumerGroupHeartbeatResponse | None:

@@ -17,7 +17,7 @@ from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResp
 _PROTOCOL_FROM = 5
 
 
-_TIMES: Final = 2  # assignments of members that the group does not have are not written down
+_TIMES: Final = 2  # assignments of members that are not in the group are not persisted
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> SyncGroupResponse | None:

@@ -100,7 +100,7 @@ async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits:
         if read.being_read is None or read.is_enough(limits):
             return read
         arrived = read.being_read
-        del read  # what is in memory is read again
+        del read  # its records are read again
         await arrived
         await ctx.breathe(LOOK)  # others may have waited for the same
 
@@ -230,7 +230,7 @@ def refusal(ctx: RequestContext) -> Refusal | None:
         if isinstance(topic, bytes):
             image = metadata.topic_by_id(topic)
             if image is None:
-                return ErrorCode.NONE  # an id gives no name away: that it is unknown is found out later
+                return ErrorCode.NONE  # an unknown id reveals no name; it is reported later
             topic = image.name
         return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
 

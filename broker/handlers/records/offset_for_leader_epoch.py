@@ -25,7 +25,7 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
 CONTEXT = FolderContext
 
 
-_LOG_ELEMENTS: Final = 3  # that take as long as a partition: 20 µs where its log has to be opened
+_LOG_ELEMENTS: Final = 3  # the elements that a partition counts as: 20 µs if its log has to be opened
 
 
 async def handle(

@@ -42,7 +42,7 @@ __all__ = ["failed", "handle"]
 
 async def handle(ctx: FolderContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
     """Append every batch of the request. The answer comes when they are durable; None with acks=0."""
-    topics, acks = request.topic_data, request.acks  # held: a long request is given back while its batches are awaited
+    topics, acks = request.topic_data, request.acks  # kept: a long request is emptied while its batches are awaited
     refusals: Mapping[tuple[str, int], ErrorCode] = {}
     if _has_transactional(topics):
         admitted = _admit(ctx, request)

@@ -35,8 +35,8 @@ from shareq.protocol.generated.produce import (
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import ATTRIBUTES_AT, HEADER_SIZE, TRANSACTIONAL, Compression, producer_of
 
-MOST_LEARNED: Final = 256  # requests of one connection that are remembered, ever: no client makes it grow
-MOST_HEAD_BYTES: Final = 1024  # of one of them; the longest name of a topic has 249
+MOST_LEARNED: Final = 256  # the most requests that one connection ever remembers
+MOST_HEAD_BYTES: Final = 1024  # the most bytes of a remembered head; the longest topic name has 249
 
 _HEAD_AT: Final = 8
 _FLEXIBLE_FROM: Final = 9
@@ -78,7 +78,7 @@ class ProduceFastPath:
         self._wall_ms = context.services.env.clock.wall_ms
         self._authorizer = context.services.authorizer
         self._leaders = context.services.leaders
-        self._generation = 0  # of the access control lists that what is known was learned under
+        self._generation = 0  # of the access control lists when the templates were learned
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
         """Append the frame's batch if the request is like an earlier one. Return the answer, None with acks=0, or
@@ -114,7 +114,7 @@ class ProduceFastPath:
             return FALL_BACK
         if isinstance(outcome, ErrorCode):
             self._known.clear()  # the topic may be gone
-            return FALL_BACK  # nothing was appended: the ordinary way finds the same error, and words it
+            return FALL_BACK  # nothing was appended: the ordinary path finds the same error, and its text
         if slot is not None:
             slot.frame = known.answer(correlation_id, outcome)
         else:
@@ -199,7 +199,7 @@ class _Template:
         return len(_NO_TAGS) + ((records_size + 1).bit_length() + 6) // 7
 
     def records_at(self, frame: bytes, at: int) -> bytes | memoryview:
-        """Return the records whose length field is at `at`; empty bytes if more follows than the request's end."""
+        """Return the records whose length field is at `at`; empty bytes unless the request ends right behind them."""
         if len(frame) < at + HEADER_SIZE:
             return b""
         if self._flexible:
@@ -239,7 +239,7 @@ class _Slot(AnswerSlot):
     __slots__ = ("_bound", "_known")
 
     def __init__(self, bound: BoundRoute, known: _Template) -> None:
-        # AnswerSlot's attributes, set here: this is made once a request.
+        # AnswerSlot's attributes are set here, without a call, because a slot is made for each request.
         self._connection = bound.context.connection
         self.parks = False
         self.filled = False

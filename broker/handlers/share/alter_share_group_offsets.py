@@ -33,7 +33,7 @@ async def handle(ctx: RequestContext, request: AlterShareGroupOffsetsRequest) ->
         return _refusal(ErrorCode.UNSUPPORTED_VERSION)
     if not ctx.may(READ_GROUP, request.group_id):
         return _refusal(READ_GROUP.error)
-    topics = request.topics  # the request is given back before the answer comes, but for what is referred to
+    topics = request.topics  # the request is emptied before the answer arrives, except for parts with references
     refused = await ctx.find_lacking(READ_TOPIC, (topic.topic_name for topic in topics))
     offsets: dict[str, dict[int, int]] = {}
     for topic in topics:

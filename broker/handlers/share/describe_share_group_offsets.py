@@ -51,7 +51,7 @@ class _Group:
 async def handle(ctx: RequestContext, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse:
     if not ctx.services.metadata.share_groups_enabled:
         return failed(request, ErrorCode.UNSUPPORTED_VERSION)
-    # All groups are asked for before the first answer is awaited: so they wait for one write, not each for its own.
+    # All groups are requested before the first answer is awaited, so that they wait for one write together.
     groups = [await _begin(ctx, group) for group in request.groups]
     for group in groups:
         await _ask(ctx, group)

@@ -16,7 +16,7 @@ from shareq.broker.security.rights import READ_GROUP
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.share import JOIN_EPOCH
 
-MOST_LEARNED: Final = 10  # heartbeats of one connection that are remembered, 1.2 KB each; a client's has one member
+MOST_LEARNED: Final = 10  # the most remembered heartbeats of one connection, 1.2 KB each; a client has one member on it
 MOST_BYTES: Final = 512  # of one of them
 
 _BODY_AT: Final = 8  # behind key, version and correlation id

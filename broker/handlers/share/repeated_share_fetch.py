@@ -62,8 +62,8 @@ class RepeatedShareFetch:
         self._tail_at = 0
         self._empty: Buffer = b""  # the answer's frame without partitions, with this duration of locks
         self._lock_ms = -1
-        self._watches = False  # the end of the connection
-        # What waits: one, as the connection handles nothing behind it.
+        self._watches = False  # True once it watches for the end of the connection
+        # The one request that waits: the connection handles no later one meanwhile.
         self._fetch: ShareFetch | None = None
         self._session: ShareFetchContext | None = None
         self._slot: AnswerSlot | None = None

@@ -217,12 +217,12 @@ def search(
         mode=mode,
         max_wait_ms=max_wait_ms,
         min_bytes=request.min_bytes,
-        max_bytes=most_bytes(ctx, request.max_bytes),  # more is paid for later: it is the member's by then
+        max_bytes=most_bytes(ctx, request.max_bytes),  # the rest is charged later, when the member holds it
         max_records=request.max_records,
         batch_size=request.batch_size,
     )
     fetch = ctx.services.share.fetch(params, wanted, refuse, everything)
-    # With order by key, what is acknowledged here may free the records that this fetch is for.
+    # With order by key, acknowledgements of this request may free records for this fetch.
     ordered = acked is not None and ctx.services.configs.share_group(params.group_id).order_by_key
     pending = fetch.start(acked if ordered else None)
     if not pending.done:

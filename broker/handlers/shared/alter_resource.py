@@ -53,7 +53,7 @@ async def altered(
     admin = ConfigAdmin(ctx.services.configs, ctx.services.metadata)
     gate = ctx.services.metadata.gate
     errors: list[ApiError] = []
-    planned: dict[int, Planned] = {}  # of the next commit, by place in the request
+    planned: dict[int, Planned] = {}  # changes of the next commit, by index in the request
     weight = 0
     for at, resource in enumerate(resources):
         if not planned and not validate_only:

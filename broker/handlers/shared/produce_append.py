@@ -78,7 +78,7 @@ class ProduceAppend:
         self._logs = ctx.ground.logs
         self._acks = acks
         self._now_ms = ctx.services.env.clock.wall_ms()
-        self._paused = False  # so that what was looked up may not be as it was
+        self._paused = False  # after a pause, earlier look-ups may be outdated
         self._missing = 0
         self._answer: Pending[ProduceResponse] | None = None
         self._response: ProduceResponse | None = None
@@ -109,7 +109,7 @@ class ProduceAppend:
             return missing
         if not self._ctx.may(WRITE_TOPIC, image.name):
             return WRITE_TOPIC.error
-        if image.internal:  # whatever the client calls itself: a forged record would be another group's state
+        if image.internal:  # regardless of the client: a forged record could change another group's state
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         return image
 

@@ -51,7 +51,7 @@ def _rows(fetched: list[FetchedPartition], acked: AckResults) -> dict[tuple[byte
             partition_index=result.partition,
             error_code=result.error,
             records=result.records,
-            acquired_records=cast("list[AcquiredRecords]", result.acquired),  # tuples: they are written, too
+            acquired_records=cast("list[AcquiredRecords]", result.acquired),  # the codec also writes tuples
         )
     for (topic_id, index), error in acked.items():
         row = rows.setdefault((topic_id, index), PartitionData(partition_index=index, records=b""))

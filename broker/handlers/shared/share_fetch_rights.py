@@ -58,7 +58,7 @@ def wanted_partition(ctx: RequestContext, listed: SessionPartition) -> WantedPar
     topic_id, partition, name = listed.topic_id, listed.partition, listed.topic
     topic = ctx.services.metadata.topic_by_id(topic_id)
     if name is None and topic is not None:
-        name = listed.topic = topic.name  # a mirror of a cluster hears of topics after clients do
+        name = listed.topic = topic.name  # a node's mirror learns of topics later than clients do
     if name is None:
         return WantedPartition(topic_id, partition, None, ErrorCode.UNKNOWN_TOPIC_ID)
     if not ctx.may(READ_TOPIC, name):

@@ -42,7 +42,7 @@ from shareq.protocol.names import CLUSTER_METADATA
 CONTEXT = FolderContext
 logger = logging.getLogger(__name__)
 
-_DESCRIBED: Final = 5  # effective properties of a row that take as long as the rest of it
+_DESCRIBED: Final = 5  # the number of effective properties that take as long as the rest of a row
 
 
 CREATED_TOGETHER: Final = 500
@@ -133,7 +133,7 @@ async def planned(ctx: FolderContext, topics: Sequence[CreatableTopic]) -> Plans
         plans.update((topic.name, too_many) for topic in wanted)
         return plans
     await _plan(ctx, wanted, plans)
-    if ctx.ground.metadata.topic_changes != changes:  # another request has perhaps made it impossible meanwhile
+    if ctx.ground.metadata.topic_changes != changes:  # another request may have made it impossible meanwhile
         for name, plan in plans.items():
             if isinstance(plan, NewTopic):
                 plans[name] = check_name(ctx.ground.metadata, name) or plan

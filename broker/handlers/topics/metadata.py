@@ -40,7 +40,7 @@ from shareq.protocol.generated.metadata import (
 from shareq.protocol.names import CLUSTER_METADATA
 from shareq.protocol.primitives import ZERO_UUID
 
-_TOPIC_ELEMENTS: Final = 4  # that take as long as a topic without its partitions
+_TOPIC_ELEMENTS: Final = 4  # the elements that a topic without its partitions counts as
 _LISTENER_NOT_FOUND_FROM: Final = 6
 _UNHEARD: Final = ApiError(ErrorCode.LEADER_NOT_AVAILABLE)
 _NO_NAME: Final = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -120,7 +120,7 @@ def _named(
     ctx: RequestContext, name: str, may_create: bool, refused: Mapping[str | bytes, ApiError]
 ) -> TopicImage | MetadataResponseTopic:
     """Return the topic, or the row with the reason why it does not exist."""
-    if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
+    if not ctx.may(DESCRIBE_TOPIC, name):  # the answer does not reveal if the topic exists
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, name)
     topic = ctx.services.metadata.topic(name)
     if topic is not None:

@@ -43,7 +43,7 @@ _Errors = dict[tuple[str | bytes, int], ErrorCode]
 
 
 async def handle(ctx: FolderContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
-    topics = request.topics  # the request is given back before the answer comes, but for what is referred to
+    topics = request.topics  # the request is emptied before the answer arrives, except for parts with references
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
         return await _answer(ctx, topics, {}, WRITE_TRANSACTION.error)
     if not ctx.may(READ_GROUP, request.group_id):
@@ -127,7 +127,7 @@ async def _add_errors(ctx: FolderContext, errors: _Errors, prepared: PreparedCom
             if error is not outcome.error:
                 errors[key, row.partition_index] = error
             elif errors:
-                errors.pop((key, row.partition_index), None)  # of a partition that is named twice the last one counts
+                errors.pop((key, row.partition_index), None)  # if a partition is named twice, its last row is used
         await ctx.breathe(1 + len(topic.partitions))
 
 

@@ -28,7 +28,7 @@ from shareq.protocol.generated.write_txn_markers import (
 
 CONTEXT = FolderContext
 
-# Apache Kafka's coordinator does not expect these of a partition; a client neither.
+# Neither Apache Kafka's coordinator nor a client expects these errors from a partition's leader.
 _AS_LEADER = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_LEADER_OR_FOLLOWER,

@@ -31,7 +31,7 @@ from shareq.protocol.records.batch import BatchHeader, read_header
 from shareq.protocol.records.compression import TooLargeToOpen
 from shareq.protocol.records.retain import OPENED_AT_ONCE, SLICE_RECORDS, emptied, in_slices, open_in_steps
 
-RECORD_BYTES: Final = 100  # what a record counts at least: there may be many in a small, compressed batch
+RECORD_BYTES: Final = 100  # the least bytes that a record counts as, since a small, compressed batch may have many
 _BUFFER_BYTES: Final = 32 * 1024  # are written together
 _MAX_SEGMENT_BYTES: Final = 2**31 - 1
 _LOAD_BYTES: Final = 1024 * 1024  # as much as the walk of a segment reads at a time
@@ -188,10 +188,10 @@ class CleaningPass:
     def _may_join(self, first: Segment, source: Source, size: int, limit: int) -> bool:
         """Return True if it is worth trying to add this source to the segment that begins with `first`."""
         if source.segment.base_offset >= self.end_offset:
-            return False  # nothing of it is to be judged yet
+            return False  # no record in it may be judged yet
         if source.end_offset - first.base_offset > MAX_RELATIVE_OFFSET:
             return False
-        # Of a segment that was never cleaned, much may go. To try that in vain costs reading it twice.
+        # Much of a segment that was never cleaned may be removed. If it is not, the segment is read twice.
         is_dirty = source.end_offset > self._first_dirty
         return size + source.segment.size <= limit or (is_dirty and 2 * size <= limit)
 
@@ -279,7 +279,7 @@ class CleaningPass:
                 if not goes_on:
                     return False
             counted = RECORD_BYTES * header.records_count
-            large = header.records_count > SLICE_RECORDS  # its records count as they are taken
+            large = header.records_count > SLICE_RECORDS  # its records are counted as they are processed
             breath = self._pace(max(header.size - counted, 1) if large else max(header.size, counted))
             if breath is not NO_PAUSE:
                 await breath
@@ -332,7 +332,7 @@ class _Output:
         self._buffer: list[bytes | bytearray] = []
         self._buffered = 0
         self._end_offset = segment.base_offset
-        self._dropped: BatchHeader | None = None  # the last batch of all, if it went
+        self._dropped: BatchHeader | None = None  # the last batch, if it was dropped
 
     @property
     def size(self) -> int:
@@ -346,7 +346,7 @@ class _Output:
     def put(self, header: BatchHeader, batch: bytes | bytearray | None, *, changed: bool, removed: int) -> None:
         """Append the cleaned form of the next batch; None if nothing of the batch is left."""
         if self._dropped is not None:
-            self.changed = True  # the batch before this one is gone
+            self.changed = True  # the previous batch was dropped
         if batch is not None or header.records_count:
             self.changed = self.changed or changed
         self.removed += removed

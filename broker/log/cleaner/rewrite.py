@@ -126,7 +126,7 @@ class BatchCleaner:
         if header.base_offset >= self._newest.end_offset or not outlived:
             return Cleaned(batch, 0)
         if not header.records_count or self._is_over(header):
-            is_last = self._is_last_of_producer(header)  # then it alone holds the producer's epoch
+            is_last = self._is_last_of_producer(header)  # then only this batch has the producer's epoch
             return Cleaned(batch if is_last else None, 0 if is_last else header.records_count)
         if header.has_delete_horizon:
             return Cleaned(batch, 0)

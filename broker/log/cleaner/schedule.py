@@ -38,11 +38,11 @@ logger = logging.getLogger(__name__)
 
 RETRY_MS: Final = 5 * 60 * 1000
 PAUSE_MS: Final = 1
-ELEMENT_BYTES: Final = 160  # that were gone through count as an element of a turn
+ELEMENT_BYTES: Final = 160  # the processed bytes that count as one element of a turn
 GROWTH_FACTOR: Final = 8
-WAITING_BYTES: Final = 32 * 1024  # more in a turn for each segment that waits, up to
+WAITING_BYTES: Final = 32 * 1024  # bytes added to a turn for each waiting segment, up to
 MOST_FOR_WAITING: Final = 256 * 1024
-ROLL_BYTES: Final = 4 * 1024 * 1024  # of a coordinator's active segment
+ROLL_BYTES: Final = 4 * 1024 * 1024  # the size from which a coordinator's active segment is sealed
 
 TopicPartition = tuple[str, int]
 
@@ -115,7 +115,7 @@ class LogCleaner:
         self._done = 0
         self._waiting = 0  # segments that were sealed since the pass began
         self._stopped = False
-        self.passes = 0  # that came to their end
+        self.passes = 0  # completed passes
 
     @property
     def busy(self) -> bool:

@@ -46,8 +46,8 @@ Took = Callable[[int], Awaitable[None]]
 SUBJECT_BYTES: Final = 256
 """The most memory for one subject: a digest or a short key, an offset, and their places in the dictionary."""
 
-_LONG_KEY: Final = 32  # keys as long as a digest, or longer, are remembered by it
-_SUBJECTS: Final = 10_000  # are taken in between two pauses, of a large batch
+_LONG_KEY: Final = 32  # keys at least as long as a digest are stored as their digest
+_SUBJECTS: Final = 10_000  # subjects of a large batch that are added between two pauses
 _SNAPSHOT: Final = b"\0\0"
 _UPDATE: Final = b"\0\1"
 

@@ -87,7 +87,7 @@ def parse_partition_metadata(data: bytes) -> bytes:
     if fields.get("version") != "0" or "topic_id" not in fields:
         raise ValueError("partition.metadata without version 0 and topic_id")
     topic_id = uuid_from_text(fields["topic_id"])
-    if uuid_to_text(topic_id) != fields["topic_id"]:  # four bits of its last letter say nothing
+    if uuid_to_text(topic_id) != fields["topic_id"]:  # four bits of the last letter are unused
         raise ValueError(f"partition.metadata: {fields['topic_id']!r} is no id as it is written")
     return topic_id
 

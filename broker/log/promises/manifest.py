@@ -28,7 +28,7 @@ from shareq.protocol.records.checksum import crc32c
 TopicPartition = tuple[str, int]
 
 NO_SEGMENT: Final = -1
-UNKNOWN_CHAIN: Final = -1  # something is missing: to be looked for at every start
+UNKNOWN_CHAIN: Final = -1  # a segment is missing, so every start has to look for it
 _HEADER: Final = "manifest 1"
 
 

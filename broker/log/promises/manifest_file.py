@@ -188,7 +188,7 @@ class ManifestFile:
     def _rewrite(self, fs: Fs) -> None:
         """Write a new file at once. Raise OSError if that fails."""
         self._write_snapshot(fs)
-        if self._next is not None:  # it lacks what was written just now
+        if self._next is not None:  # the next snapshot lacks the lines written just now
             self._next.close()
             self._next = None
         self._failed = False
@@ -243,5 +243,5 @@ class ManifestFile:
             old.close()
         self._appended = file.size()
         self._limit = max(LEAST_APPENDED_BYTES, 3 * self._appended)
-        if self._since_next:  # synced in the old file, perhaps, and not in this one
+        if self._since_next:  # these lines may have been synced in the old file, but not in this one
             self._sync()

@@ -32,7 +32,7 @@ _Bytes = tuple[str, int, int]
 """A file, a position and a size."""
 
 
-class NotCached(Exception):  # no error: the read is to be made again
+class NotCached(Exception):  # not a failure: the read is repeated
     """Error: a read of these bytes of a file would have to wait for the disk."""
 
     def __init__(self, path: str, position: int, size: int) -> None:
@@ -56,7 +56,7 @@ class Ahead:
     __slots__ = ("_upto",)
 
     def __init__(self) -> None:
-        self._upto: dict[int, int] = {}  # by the position where a reader goes on; the one used last is the last one
+        self._upto: dict[int, int] = {}  # by the position where a reader continues; the last entry was used last
 
     def expect(self, position: int, upto: int) -> None:
         """Expect a reader to continue at `position`; everything up to `upto` (exclusive) is being read."""

@@ -95,7 +95,7 @@ class SoundWalk(WalkAcross):
         self._size = first.size
         self._gaps = first.gaps
         self._limit = first.limit
-        self._held: tuple[int, BatchHeader, int] | None = None  # the last batch, and the offset that was due there
+        self._held: tuple[int, BatchHeader, int] | None = None  # the last batch, and the offset expected there
         self.damaged: list[DamagedRange] = []
 
     def losses(self, end: int | None, last_known: int | None) -> list[DamagedRange]:

@@ -77,7 +77,7 @@ class FilePool:
     def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
         self.fs = fs
         self.cold = ColdReads(fs)
-        self.starting = False  # logs are being opened: what the disk does not give is damage
+        self.starting = False  # while logs are being opened, sectors that the disk cannot read count as damage
         self.never_waits = False
         self.patient = False
         self._limit = limit
@@ -109,7 +109,7 @@ class FilePool:
             if len(self._open) <= self._limit:
                 return
             oldest = self._open.popleft()
-            if oldest.used or oldest.pins or oldest is segment:  # used since it came round last: once more
+            if oldest.used or oldest.pins or oldest is segment:  # used since the last look: it stays for another round
                 oldest.used = False
                 self._open.append(oldest)
             else:
@@ -255,7 +255,7 @@ class Segment:
             if self.file().read_cached(position, size) is not None:
                 return None
         except OSError:
-            return None  # a read will say so
+            return None  # a read will report the error
         return self._pool.cold.load(self.log_path, position, size)
 
     def _read_around(self, position: int, size: int, error: OSError) -> bytes:
@@ -371,7 +371,7 @@ class Segment:
         except NotCached as missing:
             return pool.cold.read(missing).arrived
         except OSError:
-            return None  # the next use of the map will say so
+            return None  # the next use of the map will report the error
         finally:
             pool.never_waits = False
         return None
@@ -457,7 +457,7 @@ class Segment:
         if content is None:
             if cold.gives_up(path, 0, WHOLE_FILE):
                 return pool.fs.read_bytes(path)
-            cold.load(self.log_path, 0, 1, ahead=True)  # it is opened next, and so are all of these
+            cold.load(self.log_path, 0, 1, ahead=True)  # the log and all these files are opened next
             for suffix in INDEX_SUFFIXES:
                 cold.load(self.path(suffix), 0, WHOLE_FILE, ahead=True)
             raise NotCached(path, 0, WHOLE_FILE)

@@ -49,7 +49,7 @@ def _look_closer(segment: Segment, position: int) -> bool:
     start = segment.map.offsets.boundary_before(position - 1) if position else 0
     walk = _walked(segment, start, position)
     if any(lost.first_offset == UNKNOWN for lost in walk.damaged) or walk.next_offset == UNKNOWN:
-        walk = _walked(segment, 0, position)  # which offset was due is not known in the midst of damage
+        walk = _walked(segment, 0, position)  # inside damage the expected offset is not known
     return sum(_lose(segment, lost) for lost in walk.losses(segment.end_offset, segment.map.last_offset())) > 0
 
 

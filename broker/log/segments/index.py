@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 OFFSET_ENTRY_BYTES: Final = 8
 TIME_ENTRY_BYTES: Final = 12
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
-TAIL_BATCHES: Final = 1024  # of the newest batches at least so many are known one by one
+TAIL_BATCHES: Final = 1024  # the least number of newest batches that are listed one by one
 MAX_HINTS: Final = 64
 
 _SWAP: Final = sys.byteorder == "little"  # files are big-endian

@@ -150,7 +150,7 @@ def _without_misplaced(
     if first.base_offset < offset and first.base_offset < _due_at(segment, start):
         return [], 0, f"base offset {first.base_offset} of the batch before it"
     last, due = spans[-1], spans[-2].last_offset + 1 if len(spans) > 1 else offset
-    if last.base_offset > due:  # a gap, unless what follows was before
+    if last.base_offset > due:  # a gap, unless the next batch is misplaced
         head = segment.read_at(start + end, 8)
         follows = _BASE_OFFSET.unpack(head)[0] if len(head) == 8 else segment.end_offset
         if follows is not None and follows <= last.last_offset:
@@ -236,7 +236,7 @@ def position_of(segment: Segment, offset: int) -> int | None:
             segment.map.hint(offset, segment.size)
             return None
         if not segment.map_proven or not look_closer(segment, walk.position):
-            return walk.position  # the read will say what is wrong there
+            return walk.position  # the read will report the fault there
 
 
 async def find_timestamp(
@@ -270,7 +270,7 @@ async def find_timestamp(
             found = await _look_into(header, batch, timestamp, start_offset, upto, most_opened, breathe=breathe)
         except TooLargeToOpen:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
-        except MalformedMessage as error:  # a producer's fault; its header has to do
+        except MalformedMessage as error:  # the producer's records are malformed, so only the header is used
             logger.warning("%s: records at offset %d: %s", segment.log_path, header.base_offset, error)
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         if found is not None:

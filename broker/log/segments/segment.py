@@ -248,7 +248,7 @@ def _candidates(read_at: ReadAt, size: int, start: int, next_offset: int) -> Ite
     """Yield positions where the bytes have the form of a header with an offset of this segment."""
     high = {(offset >> 32).to_bytes(4, "big") for offset in (next_offset, next_offset + MAX_RELATIVE_OFFSET)}
     offsets = b"|".join(re.escape(part) for part in sorted(high))
-    # A look-ahead, so that overlapping shapes are all found: base offset, length >= 0, epoch, magic 2, CRC, attributes.
+    # A look-ahead finds overlapping matches, too: base offset, length >= 0, epoch, magic 2, CRC, attributes.
     shape = re.compile(rb"(?s)(?=(?:" + offsets + rb").{4}[\x00-\x7f].{7}\x02.{4}\x00[\x00-\x7f])")
     while start + HEADER_SIZE <= size:
         chunk = read_at(start, _CHUNK_BYTES)

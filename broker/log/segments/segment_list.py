@@ -103,7 +103,7 @@ class SegmentList:
                 miss_the_end(segment)
                 return ErrorCode.CORRUPT_MESSAGE
             elif segment.damaged and covering(segment.damaged, offset) is not None:
-                return ErrorCode.CORRUPT_MESSAGE  # looking for the batch has found that
+                return ErrorCode.CORRUPT_MESSAGE  # the search for the batch has found the damage
             else:
                 at += 1
         return ErrorCode.CORRUPT_MESSAGE if self._segments else EMPTY

@@ -110,7 +110,7 @@ def finish(fs: Fs, folder: str, base_offset: int, end_offset: int, *, sync: bool
                 fs.remove(path)
     if sync:
         fs.sync_dir(folder)
-    for suffix in (TXN_INDEX_SUFFIX, LOG_SUFFIX):  # the log last: while it is a `.swap`, there is something to finish
+    for suffix in (TXN_INDEX_SUFFIX, LOG_SUFFIX):  # the log last: while it is a `.swap`, a start finishes the swap
         name = file_name(base_offset, suffix)
         if name + SWAP_SUFFIX in names:
             fs.rename(f"{folder}/{name}{SWAP_SUFFIX}", f"{folder}/{name}")
@@ -148,7 +148,7 @@ def _finish_or_undo(fs: Fs, folder: str, base: int, names: Sequence[str]) -> Non
             pass
     finally:
         file.close()
-    for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):  # which segment they are of is not known
+    for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):  # it is not known to which segment they belong
         _remove(fs, f"{folder}/{file_name(base, suffix)}")
     fault = walk.fault or (walk.damaged[0].fault if walk.damaged else None)
     if fault is None:

@@ -216,7 +216,7 @@ class DataFolder:
         folder = f"{self.path}/{name}"
         before = self._listings[name]
         if before.changed_ns != sight.listing:
-            raise ChangedMeanwhileError(folder)  # since the moment: what it held then is not known any more
+            raise ChangedMeanwhileError(folder)  # deleted since that moment: its content then is unknown
         for _ in range(_HOLD_ATTEMPTS):
             try:
                 listing = self._list(name)

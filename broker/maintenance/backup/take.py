@@ -178,7 +178,7 @@ class _Backup:
         self._copier.add(MANIFEST_FILE, self._manifest(starts, metadata.topics))
         for path, content in metadata.files().items():
             self._copier.add(path, content)
-        # Topics deleted by now are deleted in the backup: a start refuses logs whose topic no metadata knows.
+        # Topics that have been deleted by now are left out: a start refuses logs whose topic metadata does not know.
         gone = {name for name, topic_id in self._ids.items() if topic_id not in metadata.topic_ids}
         entries = tuple(entry for entry in self._copier.entries() if entry.path.partition("/")[0] not in gone)
         warnings = self._copier.warnings

@@ -126,10 +126,10 @@ class Repair:
         remedies = [finding.remedy for finding in allowed]
         if any(isinstance(remedy, RepairMetadata) for remedy in remedies):
             self._repair_metadata(report.highest_producer_id + 1)
-        else:  # which topics are not known is seen when metadata is as it will be
+        else:  # unknown topics are determined once metadata has been repaired
             self._decide([remedy for remedy in remedies if isinstance(remedy, NeedsDecision)])
         manifests = [remedy for remedy in remedies if isinstance(remedy, NewManifest)]
-        if len(manifests) == len(remedies):  # else logs may have changed, and are read again before it is written
+        if len(manifests) == len(remedies):  # otherwise changed logs are read again before it is written
             for manifest in manifests:
                 self._write_manifest(manifest)
         return bool(allowed)

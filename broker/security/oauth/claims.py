@@ -48,7 +48,7 @@ def check_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Bearer:
     if not isinstance(user, str) or not user.strip():
         raise TokenRefused(f"its claim {rules.sub_claim} names nobody")
     left_ms = expires_ms - now_ms
-    # One that is good by the clocks' difference alone is good until that is used up.
+    # A token that is valid only because of the allowed clock difference is valid until that has passed.
     return Bearer(user.strip(), left_ms if left_ms > 0 else left_ms + skew_ms)
 
 

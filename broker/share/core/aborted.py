@@ -48,7 +48,7 @@ def aborted_ranges(spans: Sequence[TransactionalSpan], transactions: Sequence[Ab
     `spans` ascend. No two transactions of one producer overlap.
     """
     begin = sorted(transactions, key=lambda transaction: transaction.first_offset)
-    ends: dict[int, int] = {}  # producer id -> where its last transaction that has begun by now ends
+    ends: dict[int, int] = {}  # producer id -> the end of its last transaction that has begun at this offset
     ranges: list[tuple[int, int]] = []
     begun = 0
     for span in spans:
@@ -64,7 +64,7 @@ def aborted_ranges(spans: Sequence[TransactionalSpan], transactions: Sequence[Ab
 def cut_out(acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]) -> list[AcquiredRange]:
     """Return the acquired ranges without the aborted ones (inclusive, ascending, disjoint)."""
     kept: list[AcquiredRange] = []
-    passed = 0  # aborted ranges that end below everything to come
+    passed = 0  # the number of aborted ranges that end below all remaining offsets
     for first, last, count in acquired:
         while passed < len(aborted) and aborted[passed][1] < first:
             passed += 1

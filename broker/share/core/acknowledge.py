@@ -155,9 +155,9 @@ class Acknowledgement:
             return ErrorCode.INVALID_REQUEST
         start = self._window.start_offset
         if ack.first_offset < min(start, self._window.undurable_end):
-            return ErrorCode.INVALID_RECORD_STATE  # archived, but a crash would bring it back: success is no answer
+            return ErrorCode.INVALID_RECORD_STATE  # archived, but not durably: a crash would bring it back
         if ack.last_offset < start:
-            return ErrorCode.NONE  # finished with: nothing is left to acknowledge
+            return ErrorCode.NONE  # all is finished: nothing is left to acknowledge
         batches = self._covered(ack)
         if isinstance(batches, ErrorCode):
             return batches
@@ -181,7 +181,7 @@ class Acknowledgement:
         if ack.last_offset <= floor.last_offset:
             return [floor]
         covered = batches.starting_in(floor.first_offset, ack.last_offset)
-        if ack.last_offset > covered[-1].last_offset:  # so does a first offset beyond it
+        if ack.last_offset > covered[-1].last_offset:  # this includes a first offset beyond it
             return ErrorCode.INVALID_REQUEST
         return covered
 
@@ -190,7 +190,7 @@ class Acknowledgement:
         if batch.last_offset < start:
             return ErrorCode.NONE
         if not batch.offset_form:
-            # Also when the acknowledgement begins in a hole behind this batch, as in Apache Kafka.
+            # This also refuses an acknowledgement that begins in a hole behind this batch, as in Apache Kafka.
             if batch.statuses[0].owner != self._member_id:
                 return ErrorCode.INVALID_RECORD_STATE
             if (
@@ -233,7 +233,7 @@ class Acknowledgement:
             if len(types) > 1:
                 types = types[run_first - ack.first_offset : run_last + 1 - ack.first_offset]
             if not self._may_acknowledge(status, types):
-                if starts:  # renewals before this one count all the same
+                if starts:  # renewals before this run stay in effect
                     self._store(batch, first, run_first - 1, starts, statuses)
                 return ErrorCode.INVALID_RECORD_STATE
             new_starts, new_statuses = self._acknowledged(status, types, run_first, run_last)

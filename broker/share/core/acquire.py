@@ -135,7 +135,7 @@ class RecordAcquisition:
         self._memo: dict[DeliveryStatus, DeliveryStatus] = {}
         self._budget = 0
         self._enough = self._from_front = False
-        self._passed = 0  # runs of records that wait, in front of what is acquired
+        self._passed = 0  # runs of waiting records in front of the last acquired one
         self.member_id = member_id
         self.batch_size = max(batch_size, 1)  # zero or less: cut at every record batch
         self.left = 0

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
 
-_FEWEST_TO_JOIN = 256  # in-flight batches: what waits may hold those behind it for long when they are finished
+_FEWEST_TO_JOIN = 256  # in-flight batches: a waiting record may keep finished ones behind it in the window for long
 MOST_AT_ONCE: Final = 20_000  # offsets of a read in a window that looks ahead: over more, it would look for long
 _NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
 
@@ -293,7 +293,7 @@ class SharePartition:
         window, limit = self._window, limit_now(self._window, self.settings)
         nothing_new = window.in_flight() >= limit
         if nothing_new and window.end_offset <= known_until:
-            return offset, window.end_offset  # and nothing behind that may enter
+            return offset, window.end_offset  # nothing behind that may enter
         furthest = offset + MOST_AT_ONCE if self.settings.order_look_ahead else MAX_OFFSET
         until = read_until(window, offset, limit, mode, max_records, self.settings.delivery_count_limit, furthest)
         if nothing_new and self._order is not None and window.end_offset < until:

@@ -76,7 +76,7 @@ def warn_of_queue(group_id: str, name: str, queues: QueueTopics) -> None:
         if not isinstance(queue, ApiError):
             refused = refusal(group_id, name, queue, queues.policy())
         elif queue.code in queues.retriable:
-            refused = None  # as far as can be known now
+            refused = None  # a later look-up may succeed
         else:
             refused = not_found(name, queue)
         if refused is not None:

@@ -190,7 +190,7 @@ class _Builder:
         if not self._keeps:
             return plain_letter(lane.origin, letter, offset, source if self._copies else None, now_ms)
         copies = self._copies
-        if lane.bare:  # too large with it
+        if lane.bare:  # the letter is too large with content
             source, copies = None if source is None else source._replace(headers=()), False
         record = kept_letter(lane.origin, letter, offset, source, now_ms, copies=copies)
         return record._replace(timestamp_ms=now_ms) if lane.own_time else record
@@ -209,7 +209,7 @@ class _Builder:
             self.arrived = reading.arrived
             return reading.records, reading.upto
         gone = self._lane.leader.is_gone  # the topic was deleted: no later try can read them
-        if gone or not self._keeps:  # as Apache Kafka: what cannot be read makes the rest of the range unreadable
+        if gone or not self._keeps:  # as in Apache Kafka, an unreadable record makes the rest of the range unreadable
             burial.unread = True
             return {}, last + 1
         readable = readable_from(self._lane.leader.log, first, reading.error)

@@ -82,8 +82,8 @@ def kept_letter(
 
 
 def with_reason(made: RecordData, reason: bytes | None) -> RecordData:
-    """Add the reason that the member gave for returning the record, if there is one, in a header of our own behind all
-    others.
+    """Return the letter with the reason that the member gave for returning its record, if there is one, in a last
+    header of our own.
     """
     return made if reason is None else made._replace(headers=(*made.headers, (DLQ_SHAREQ_ERROR, reason)))
 

@@ -233,7 +233,7 @@ class DeadLetterQueues:
     def _failed(self, lane: Lane, made: Round, error: ErrorCode) -> None:
         """Try a batch again, later or in another form, or give its letters up, because the queue refused it."""
         self._counters(lane).failed_requests += 1
-        if error is ErrorCode.MESSAGE_TOO_LARGE and len(made.records) > 1:  # its limit is less than it was known to be
+        if error is ErrorCode.MESSAGE_TOO_LARGE and len(made.records) > 1:  # the queue's limit has become lower
             lane.most_records = len(made.records) // 2
             self._soon(lane)
             return
@@ -246,7 +246,7 @@ class DeadLetterQueues:
             return
         lane.attempts = 0
         for part in made.parts:
-            # A record that is too large was alone; of everything else the rest of the range would fail, too.
+            # A record that is too large was alone in its batch; after other errors the rest of the range fails, too.
             upto = part.upto if error is ErrorCode.MESSAGE_TOO_LARGE else part.burial.letter.last_offset + 1
             self._give_up(lane, part.burial, upto, error.name)
         self._soon(lane)
@@ -259,7 +259,7 @@ class DeadLetterQueues:
             lane.own_time = True
             self._soon(lane)
         else:
-            lane.bare = lane.own_time = False  # the queue's limits may be others by then
+            lane.bare = lane.own_time = False  # the queue's limits may have changed by then
             self._again(lane, error.name)
 
     def _unread(self, lane: Lane, settings: ShareGroupSettings, made: Round) -> None:

@@ -86,7 +86,7 @@ class Ahead:
 
     def _enters(self, leader: SharePartitionLeader, fetch: NextFetch) -> bool:
         """Add the records of the expected fetch to the window. Return False if nothing had to be read for that."""
-        if not leader.is_active or leader.waiters:  # those look for themselves
+        if not leader.is_active or leader.waiters:  # waiting fetches read for themselves
             return False
         self._refresh(leader)
         core = leader.core
@@ -99,7 +99,7 @@ class Ahead:
         read = self._kept.read(leader, offset, until, upto, max_bytes)
         wanted = core.keys_wanted(read.batches) if isinstance(read, ReadResult) else None
         if not isinstance(read, ReadResult) or wanted is None or wanted[1] - wanted[0] >= MOST_OFFSETS:
-            return True  # what is wrong with the log is for the fetch to find out
+            return True  # the fetch itself will report an error of the log
         core.acquire(
             member_id="",
             mode=fetch.mode,

@@ -98,7 +98,7 @@ class _Answer:
     def __init__(self, records: bytes) -> None:
         self._records = records
         self._parts: list[bytes | memoryview] = []
-        self._start = self._end = 0  # of neighbours among the read that come next
+        self._start = self._end = 0  # bytes of the read, not added to the parts yet
 
     def add_whole(self, span: BatchSpan) -> None:
         if span.position != self._end:

@@ -48,7 +48,7 @@ class KeptReads:
         self.held_bytes = 0
 
     def put(self, key: SharePartitionKey, read: ReadResult) -> None:
-        """Replace the kept read of the share partition by this one."""
+        """Keep this read in place of the share partition's last one."""
         self.forget(key)
         size = len(read.records)
         if LEAST_BYTES <= size <= MOST_BYTES:

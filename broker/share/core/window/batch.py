@@ -179,7 +179,7 @@ class InFlightBatch:
         old_starts, old_statuses = self.starts, self.statuses
         starts: list[int] = []
         statuses: list[DeliveryStatus] = []
-        copied = 0  # runs below this index have been taken over, or what is left of them
+        copied = 0  # runs below this index have been copied as far as they stay
         for first, last, status in parts:
             low = bisect_right(old_starts, first, max(copied - 1, 0)) - 1
             if low >= copied:

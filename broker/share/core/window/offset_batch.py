@@ -56,7 +56,7 @@ class OffsetBatch:
         self.peak_count = peak_count
         self.since_ms = since_ms
         self.statuses = statuses
-        self._finished = 0  # so many at the front are finished with, and so many of them were forgotten
+        self._finished = 0  # offsets at the front; so many of them were also forgotten
         self._forgotten = 0
 
     @property

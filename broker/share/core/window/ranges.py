@@ -173,7 +173,7 @@ def _by_head(first: int, last: int, behind: Behind) -> Iterator[tuple[int, int, 
 
 
 def _range(first: int, last: int, status: DeliveryStatus, in_flight_ms: int, behind: int | None = None) -> RecordRange:
-    holds = status.before or status  # what a pending transition came from has the owner and the lock
+    holds = status.before or status  # during a pending transition, the earlier status has the owner and the lock
     until_ms: int | None = None
     name = _NAMES[status.state]
     if status.state is RecordState.AVAILABLE and not status.write_id:

@@ -6,7 +6,7 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus, sett
 from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.protocol.share import RecordState
 
-_FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # of records below the start offset: terminal says it all
+_FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # below the start offset: only the end matters
 
 
 def next_fetch_offset(window: InFlightWindow) -> int:

@@ -45,7 +45,7 @@ class GapWindow:
     def __init__(self, start_offset: int, end_offset: int) -> None:
         self.start_offset = start_offset
         self.end_offset = end_offset
-        self._no_hole_below = start_offset  # nor at or above start_offset; saves searching from there each time
+        self._no_hole_below = start_offset  # no hole from start_offset up to here; saves searching from there each time
 
     def move(self, start_offset: int) -> None:
         """Move the start: nothing is missing below `start_offset`."""
