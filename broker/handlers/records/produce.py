@@ -1,4 +1,4 @@
-"""Produce: v3-13; v0-2 are advertised but not served (KAFKA-18659).
+"""Produce: v3-13; v0-2 are advertised and not served (KAFKA-18659).
 
 Behaviour: each partition carries exactly one batch, checked and appended unchanged; an error concerns its partition
 alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured). acks 0 is not
