@@ -559,7 +559,9 @@ class ShareFetch:
         self._host.answer_budget.note_read(len(read.records))
         log.traffic.bytes_out += len(records)
         topic_id, partition = leader.key.topic_id, leader.key.partition
-        return FetchedPartition(topic_id, partition, ErrorCode.NONE, records, acquired, rounded, last_read)
+        return FetchedPartition(
+            topic_id, partition, ErrorCode.NONE, records, acquired, rounded=rounded, last_read=last_read
+        )
 
     def _with_those_behind(
         self, front: FetchedPartition, leader: SharePartitionLeader, max_bytes: int, max_records: int
