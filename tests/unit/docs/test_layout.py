@@ -1,4 +1,4 @@
-"""The layout of pages: an editor that wraps lines may fold a heading into its text, or an item of a list into another."""
+"""The layout of pages, in which an editor may have folded a heading or an item of a list into another text."""
 
 from __future__ import annotations
 
