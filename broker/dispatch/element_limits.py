@@ -50,7 +50,8 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     ApiKey.ALTER_REPLICA_LOG_DIRS: RESOURCES,
     ApiKey.DESCRIBE_PRODUCERS: RESOURCES,
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: RESOURCES,
-    # acknowledgement batches: as many as a member can have locked records on all its partitions, within reason
+    # acknowledgement batches: as many as a member can have locked records on all its partitions, within reason; those
+    # of one partition are bounded in share/acknowledgements.py, partitions in share/core/sessions.py
     ApiKey.SHARE_FETCH: PARTITIONS,
     ApiKey.SHARE_ACKNOWLEDGE: PARTITIONS,
     # all topics, groups or resources

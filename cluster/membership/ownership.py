@@ -1,6 +1,6 @@
 """The slots that this node takes over and gives up, according to its events.
 
-    the map names a slot as this node's        -> take it over
+    the map (`slots.py`) names a slot as its   -> take it over
     the map names it as another's              -> give it up
     its log is over, or a take-over failed     -> wait for a heartbeat; if the map still names this node: take it over
 

@@ -8,7 +8,8 @@
                    compact array of StateBatches, tag 0 as above
     StateBatch     int64 FirstOffset, int64 LastOffset, int8 DeliveryState, int16 DeliveryCount, no tags
 
-A share partition is deleted by a tombstone with a ShareSnapshot key, never with a ShareUpdate key.
+A share partition is deleted by a tombstone with a ShareSnapshot key, never with a ShareUpdate key. Checksums are
+those of the record batches (`protocol/records/batch.py`).
 """
 
 from __future__ import annotations

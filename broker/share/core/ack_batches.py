@@ -1,4 +1,7 @@
-"""Validity of one partition's acknowledgements (KIP-932), checked before any of them is applied."""
+"""Validity of one partition's acknowledgements (KIP-932), checked before any of them is applied.
+
+`share/acknowledgements.py` bounds their number.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def validate_ack_batches(batches: Sequence[Acknowledged], *, renew_request: bool
         first, last, types = ack.first_offset, ack.last_offset, ack.acknowledge_types
         if first > last or first < previous_last:
             return ErrorCode.INVALID_REQUEST
-        if len(types) == 1:  # a request may bring a million of these
+        if len(types) == 1:  # the usual case, of which a request may bring many
             if not 0 <= types[0] <= allowed:
                 return ErrorCode.INVALID_REQUEST
         elif len(types) != last - first + 1 or min(types) < AcknowledgeType.GAP or max(types) > allowed:

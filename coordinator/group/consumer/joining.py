@@ -48,7 +48,7 @@ def sender_of(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, max_
     Raises Refused: GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
     FENCED_INSTANCE_ID.
     """
-    check_room(group, request.member_id, max_size)
+    check_size(group, request.member_id, max_size)
     if request.instance_id is not None:
         return _static_sender(group, request, request.instance_id)
     member = group.members.get(request.member_id)
@@ -59,7 +59,7 @@ def sender_of(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, max_
     return _known(group, member, request)
 
 
-def check_room(group: ConsumerGroup, member_id: str, max_size: int) -> None:
+def check_size(group: ConsumerGroup, member_id: str, max_size: int) -> None:
     """Check the group's size. Raises Refused (GROUP_MAX_SIZE_REACHED) for a new member above the limit."""
     if len(group.members) >= max_size and member_id not in group.members:
         message = f"The consumer group has its maximum of {max_size} members already."

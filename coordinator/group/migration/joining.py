@@ -12,7 +12,7 @@ from shareq.coordinator.group.classic.embedded import read_subscription
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
 from shareq.coordinator.group.classic.rpc.join import MEMBER_ID_FROM_VERSION, Joining
 from shareq.coordinator.group.consumer.group import ConsumerGroup
-from shareq.coordinator.group.consumer.joining import Sender, check_room, replacing, static_member
+from shareq.coordinator.group.consumer.joining import Sender, check_size, replacing, static_member
 from shareq.coordinator.group.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment
 from shareq.coordinator.group.consumer.requests import Refused
 from shareq.coordinator.group.migration.policy import MigrationPolicy
@@ -26,7 +26,7 @@ def check_join(group: ConsumerGroup, joining: Joining, policy: MigrationPolicy, 
     """Check whether the member may join. Raises Refused: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED."""
     if policy is MigrationPolicy.DISABLED:
         raise _inconsistent("group.consumer.migration.policy is disabled")
-    check_room(group, joining.request.member_id or joining.new_id, max_size)
+    check_size(group, joining.request.member_id or joining.new_id, max_size)
     if joining.request.protocol_type != CONSUMER_PROTOCOL_TYPE:
         raise _inconsistent(f"its protocol type is {joining.request.protocol_type}")
     if not group.supports_classic([name for name, _ in joining.protocols]):

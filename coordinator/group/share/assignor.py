@@ -4,6 +4,9 @@
 members only when members outnumber partitions. It is not rack aware. Kafka follows the order of its hash maps in some
 places; here the order is that of member ids and topic ids, so that equal input gives equal output. Among equally
 balanced results, the one that moves fewest partitions is chosen.
+
+One call makes a whole assignment: `group.share.max.size` bounds the members, `share.assignment.interval.ms` how
+often it is made (`heartbeat.py`).
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import Final
 
 from shareq.coordinator.group.classic import rebalance
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember, ClassicState, Protocols
+from shareq.coordinator.group.classic.record_room import check_room
 from shareq.coordinator.group.classic.records import group_record
-from shareq.coordinator.group.classic.room import check_room
 from shareq.coordinator.group.classic.turn import (
     HEARTBEAT,
     NEW_MEMBER_JOIN_TIMEOUT_MS,

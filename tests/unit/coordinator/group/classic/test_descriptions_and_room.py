@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember, ClassicState
-from shareq.coordinator.group.classic.room import check_room
+from shareq.coordinator.group.classic.record_room import check_room
 from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribedGroupMember
