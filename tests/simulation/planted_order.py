@@ -50,8 +50,8 @@ def a_load_counts_as_known() -> AbstractContextManager[object]:
 
         __slots__ = ("_begun",)
 
-        def __init__(self, known_until: int) -> None:
-            super().__init__(known_until)
+        def __init__(self, known_until: int, per_key: int) -> None:
+            super().__init__(known_until, per_key)
             self._begun = False
 
         def frontier(self, window: InFlightWindow) -> int | None:
