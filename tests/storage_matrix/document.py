@@ -17,7 +17,7 @@ Made by `python -m tests.storage_matrix --write docs/evidence/storage-matrix.md`
 A data folder with topics, groups of all kinds, transactions, users and ACLs was left by a clean stop, a `kill -9`, a
 power loss, and kills during a cleaning and a deletion. In copies one file of each kind was damaged in many places. The
 broker was started, all that clients can find out was compared with a start on the undamaged copy, every topic was
-written to, and the broker was started again. A file of an unknown kind fails the run.
+written to, and the broker was started again.
 
 * **whole**: it starts, nothing is lost.
 * **reported**: it starts; what is lost was hit by the damage, nothing else is, and the log says so.
@@ -25,8 +25,7 @@ written to, and the broker was started again. A file of an unknown kind fails th
 * **repair, reported**: the same, and what is lost was hit.
 * **RED**: a traceback, another loss, a loss that is not reported, or a refusal without a repair that works.
 
-Each cell is the worst of its variants; an empty one was not tried. Letters are explained below. `--verbose` prints what
-the log, or the refusal, says.
+Each cell is the worst of its variants; an empty one was not tried. Letters are explained below.
 """
 
 SHORT = {
