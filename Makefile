@@ -243,7 +243,7 @@ quick: $(READY)
 
 # Two processes, each with a session of its own; each file has brokers and folders of its own.
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py --in-memory 900 $(SPARK_BIN)/pytest -q -rfEs --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "spark and not interop and not thorough" $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py --in-memory 1800 $(SPARK_BIN)/pytest -q -rfEs --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "spark and not interop and not thorough" $(ARGS) tests/spark
 
 check: lint types imports gen-check links words
 

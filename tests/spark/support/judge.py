@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from typing import Final, NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+MARKERS_WITHIN_S: Final = 10.0
+"""The time that the markers of ended transactions have: EndTxn is answered before they are in all partitions."""
 
 
 class Seen(NamedTuple):
@@ -17,7 +22,10 @@ class Seen(NamedTuple):
 
 
 def seen(bootstrap: str, topic: str, isolation: str = "read_committed") -> list[Seen]:
-    """Return all records of a topic that a consumer of this isolation gets now, partition by partition."""
+    """Return all records of a topic that a consumer of this isolation gets, partition by partition.
+
+    Waits until no transaction is open in the topic, for MARKERS_WITHIN_S if some stay open.
+    """
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": "judge",
@@ -27,6 +35,8 @@ def seen(bootstrap: str, topic: str, isolation: str = "read_committed") -> list[
     }
     consumer = Consumer(settings)
     partitions = list(consumer.list_topics(topic, 20).topics[topic].partitions)
+    if isolation == "read_committed":
+        _wait_for_markers(bootstrap, [TopicPartition(topic, number) for number in partitions])
     consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
     found: list[Seen] = []
     left = len(partitions)
@@ -42,3 +52,17 @@ def seen(bootstrap: str, topic: str, isolation: str = "read_committed") -> list[
         found.append(Seen(partition, message.key(), message.value(), tuple(headers)))
     consumer.close()
     return found
+
+
+def _wait_for_markers(bootstrap: str, partitions: list[TopicPartition]) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+
+    def ends(isolation: IsolationLevel) -> list[int]:
+        asked = admin.list_offsets(
+            {each: OffsetSpec.latest() for each in partitions}, isolation_level=isolation, request_timeout=20
+        )
+        return [asked[each].result().offset for each in partitions]
+
+    give_up = time.monotonic() + MARKERS_WITHIN_S
+    while ends(IsolationLevel.READ_COMMITTED) != ends(IsolationLevel.READ_UNCOMMITTED) and time.monotonic() < give_up:
+        time.sleep(0.05)
