@@ -77,7 +77,7 @@ def _signature(of: Any) -> str:
 
 
 class _Text(str):
-    """A piece of a signature as a program would have it: annotations are strings here, and enums have a long repr."""
+    """A piece of a signature whose repr is its own text, so annotations show no quotes, and enums no long repr."""
 
     __slots__ = ()
 

@@ -135,7 +135,7 @@ class _Load(Generic[ShardT]):
         return f"{self._log.topic}-{self._log.partition}"
 
     def _skip(self, first: int, end: int, why: object, *, level: int = logging.ERROR) -> None:
-        """Note that offsets `first` to `end` (exclusive) are left out."""
+        """Count a skip of the offsets `first` to `end` (exclusive), and log it; only the first MAX_LINES are logged."""
         self._skipped += 1
         if self._skipped > MAX_LINES:
             return

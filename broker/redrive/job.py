@@ -386,7 +386,7 @@ class Redrive:
 
 
 def _together(earlier: UnderWay | None, now: UnderWay) -> UnderWay:
-    """Return both combined: a log is searched from the lower of both ends on, since it may have been cut, or created
+    """Merge both rounds: each log is searched from the lower of its two offsets, since it may have been cut, or created
     again, in between.
     """
     if earlier is None:

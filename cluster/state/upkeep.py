@@ -1,10 +1,11 @@
-"""The records that an idle owner writes so that the brokers do not forget its producer.
+"""The records that an owner writes so that the brokers do not forget its producer.
 
 They forget a producer that has written nothing for a day (`producer.id.expiration.ms`): they would then accept batches
 of the epoch before it. They also forget a transactional id that has begun no transaction for a week, whatever was
 written (`transactional.id.expiration.ms`): its next owner would get a producer id that fences no owner before it. So an
-owner that has been idle for an interval appends a sign of life, and continues as a new producer once a day. Neither
-affects which records count.
+owner appends a sign of life to a slot that has been idle for half an hour. Every owner, idle or busy, changes to a new
+producer once a day, because a transactional id without a new transaction expires even while its producer writes.
+Neither affects which records count.
 
 An idle owner notices by the same record that another node has taken the slot over.
 """

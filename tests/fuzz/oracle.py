@@ -1,4 +1,8 @@
-"""The allowed outcomes of a frame: a well-formed answer of its version without a bug, or a closed connection."""
+"""The allowed outcomes of a frame: an answer, a closed connection, or nothing where no answer is due.
+
+An answer decodes as its request's version and type, with its correlation id. It contains UNKNOWN_SERVER_ERROR only if
+Apache Kafka fails likewise.
+"""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def test_ranges_of_a_broker_that_dies_come_again_and_nothing_is_lost(
 async def test_records_of_a_broker_that_dies_come_again_in_asyncio(
     cluster: KafkaCluster, network: Network, unique: Callable[[str], str]
 ) -> None:
-    """Kill a leader during sends: each record is in the log once, and none is delivered once accepted."""
+    """Kill a leader during sends: each record is in the log exactly once, and is accepted exactly once."""
     name, group, count = unique("asyncio"), unique("group"), 3000
     admin = AdminClient({"bootstrap.servers": cluster.plain_bootstrap, "log_level": 0})
     settings = {"min.insync.replicas": "2"}

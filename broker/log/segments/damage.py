@@ -223,8 +223,8 @@ def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
 def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:
     """Return the log end offset that the headers of the unsound bytes from `position` on suggest.
 
-    A header has the number of records twice. If these differ, the larger one is believed that has room in the
-    batch's bytes.
+    A header has the number of records twice. If these differ, believe the larger one whose records fit into the batch's
+    bytes; in a compressed batch, simply the larger one.
     """
     walk = BatchWalk(read_at, size, position=position, next_offset=next_offset, check_crc=False, gaps=False)
     end = next_offset

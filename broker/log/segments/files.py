@@ -225,7 +225,9 @@ class Segment:
             return self._read_around(position, size, error)
 
     def _read_cached(self, file: File, position: int, size: int) -> bytes:
-        """Return bytes that are in memory, or for which the read may wait."""
+        """Return bytes from the page cache. If they are not there, raise NotCached, or wait for the disk if loading
+        them failed, or was in vain too often.
+        """
         data, cold = file.read_cached(position, size), self._pool.cold
         if data is None:
             path = self.log_path

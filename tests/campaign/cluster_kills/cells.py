@@ -217,7 +217,9 @@ def _cluster_is_killed(scene: Scene, fault: Fault) -> None:
 
 
 def _right_is_taken(scene: Scene, fault: Fault) -> None:
-    """Revoke the nodes' right to describe the topic, for longer than a deletion is doubted."""
+    """Revoke the nodes' right to describe the topic for 75 to 80 s: longer than the minute after which an unknown topic
+    counts as deleted.
+    """
     take_away(scene.cluster.processes[1].port, TOPIC)
     time.sleep(WITHOUT_RIGHT_S + fault.rng.uniform(0, 5))
     give_back(scene.cluster.processes[1].port, TOPIC)

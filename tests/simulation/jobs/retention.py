@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Retention:
-    """The retention of one group's offsets. Times of day, in ms."""
+    """The rules by which one group's offsets may have expired, or must have. Times are wall-clock ms."""
 
     def __init__(self, group: JobGroup) -> None:
         self._group = group

@@ -250,7 +250,10 @@ def test_lists_of_groups_have_lag(admin: Admin, shell: Shell) -> None:
 def test_records_behind_a_window_of_which_nothing_is_finished_are_lag(
     broker: Broker, admin: Admin, shell: Shell, windows: Windows
 ) -> None:
-    """Compute the lag, although Apache Kafka has no start offset there, and its tools show neither."""
+    """Count all 12 records as lag although none is finished.
+
+    Apache Kafka has no start offset there, so its tools show neither start offset nor lag.
+    """
     shell.ok("topics", "create", "stuck", "-p", "2")
     shell.ok("configs", "alter", "group", "stuck", "--set", "share.auto.offset.reset=earliest")
     shell.ok("produce", "stuck", "--partition", "0", stdin="x\n" * 7)
