@@ -282,7 +282,7 @@ class ShareGroupSettings(NamedTuple):
             "Deliveries before a record is archived.",
             at_least=2,
             broker=BrokerDefault(
-                "How often a record is delivered before it is archived.",
+                "Number of deliveries after which a record is archived.",
                 2,
                 10,
                 within=(2, 10),

@@ -51,7 +51,8 @@ class ShareGroupProperties:
     group_share_initialize_retry_interval_ms = integer(
         "group.share.initialize.retry.interval.ms",
         30_000,
-        "When initialising share-partition state is tried again.",
+        "Time after which an unanswered request to initialise share-partition state is sent again; at least "
+        "`offsets.commit.timeout.ms`.",
         at_least=1,
         internal=True,
     )

@@ -53,9 +53,9 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
         f"rounds, {sum(row.records for row in carried_out):,} records, {sum(row.drained for row in carried_out):,} of "
         f"them done before the cut-over, {sum(row.kills for row in carried_out)} kills in "
         f"{sum(row.runs for row in carried_out)} runs; "
-        f"{sum(row.twice for row in carried_out):,} records came more than once before a confirmation, of "
-        f"{sum(row.unknown for row in carried_out):,} nobody got the answer, {sum(row.hung for row in carried_out)} "
-        f"clients hung and were replaced."
+        f"{sum(row.twice for row in carried_out):,} records came more than once before a confirmation; for "
+        f"{sum(row.unknown for row in carried_out):,} the acknowledgement's answer was lost: its outcome is unknown; "
+        f"{sum(row.hung for row in carried_out)} clients hung and were replaced."
     ]
     alike: dict[str, list[str]] = {}
     for line in (f"{row.way}, {row.cell}, round {row.number}: {line}" for row in rows for line in row.broken):

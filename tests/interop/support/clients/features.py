@@ -52,7 +52,9 @@ _NO_848 = "speaks the classic protocol only"
 _NO_CODEC = "has gzip alone; other codecs are other packages"
 _PYTHON_CODEC = "needs other packages for it, not installed here"
 _NO_ADMINISTRATION = "does not administer"
-_OLD_SCRAM = "answers with a wrong nonce before librdkafka 2.6.1; Apache Kafka refuses it as well (CVE-2024-56128)"
+_OLD_SCRAM = (
+    "sends a wrong SCRAM nonce with librdkafka before 2.6.1, which Apache Kafka refuses as well (CVE-2024-56128)"
+)
 
 # (client, feature) -> what the client lacks. Everything else is tested.
 LACKING: Final[Mapping[tuple[str, str], str]] = {
