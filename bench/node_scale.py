@@ -104,7 +104,7 @@ class Scale:
         return len(value.encode(_RECORD_VERSION))
 
     def busiest(self) -> tuple[int, int]:
-        """Return how many of `TOPICS` the nodes with the fewest and with the most lead."""
+        """Return the fewest and the most of the `TOPICS` topics that any node leads."""
         chance, led = Random(1), dict.fromkeys(self.nodes, 0)
         for _ in range(TOPICS):
             led[self.owners[SlotId(STATES, slot_of(chance.randbytes(16), self._partitions[STATES]))]] += 1
@@ -122,14 +122,14 @@ def metadata_bytes(nodes: int) -> int:
 
 def rows() -> Iterable[str]:
     """Yield the lines of the table."""
-    yield "| nodes | slots | map, KB | record, KB | slots that move in a rolling restart, at once | topics of a node |"
-    yield "| ---: | ---: | ---: | ---: | ---: | ---: |"
+    yield "| nodes | slots | map, KB | record, KB | moved in a rolling restart | most at once | topics of a node |"
+    yield "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for count, slots in SIZES:
         scale = Scale(count, slots)
         size, record, (fewest, most) = scale.map_bytes(), scale.record_bytes(), scale.busiest()
         moves = scale.restart_all()
-        share = f"{sum(moves):,}, {max(moves)}"
-        yield f"| {count} | {slots} | {size / 1000:,.0f} | {record / 1000:,.0f} | {share} | {fewest:,} to {most:,} |"
+        moved = f"{sum(moves):,} | {max(moves)}"
+        yield f"| {count} | {slots} | {size / 1000:,.0f} | {record / 1000:,.0f} | {moved} | {fewest:,} to {most:,} |"
 
 
 def most_nodes(slots: int) -> int:

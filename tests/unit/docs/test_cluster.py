@@ -68,7 +68,7 @@ SHOWN_BY: Final = {
         "tests/wire/test_node.py::test_a_state_topic_that_loses_what_was_confirmed_refuses_the_start",
     ),
     "and exit code 1. A signal ends that wait": ("tests/wire/test_node.py::test_a_signal_ends_the_wait_for_a_cluster",),
-    "slots, and leaves within 3 seconds more": (
+    "slots, and waits 3 seconds at most until the others know": (
         "tests/wire/test_other_grounds.py::test_a_stop_waits_no_longer_for_others_than_it_must",
     ),
     "slots; a node that owns nothing is ready": (
