@@ -329,7 +329,9 @@ def test_a_stopped_query_gives_its_records_back_at_once(stream: ShareStream) -> 
 
 def run_example(stream: ShareStream) -> None:
     """Run the document's code, with this test's names in it."""
-    example, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    _creates_the_topic, example, *_ = re.findall(
+        r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL
+    )
     for there, here in {
         "localhost:9092": stream.bootstrap,
         '"sorting"': f'"{stream.group}"',
