@@ -27,6 +27,10 @@ def test_the_figures_are_those_of_the_last_benchmark() -> None:
     figures = shown.keys() & measured.keys()
     assert len(figures) == 6
     assert {name: shown[name] for name in figures} == {name: measured[name] for name in figures}
+    versions = re.findall(
+        r"^versions: (shareq \S+), (Apache Kafka \S+),", (ROOT / "docs/benchmarks.md").read_text(), re.M
+    )
+    assert " | ".join(*versions) in (ROOT / "README.md").read_text()
 
 
 def test_it_is_read_in_one_sitting() -> None:
