@@ -81,7 +81,7 @@ class BoundedReader(Generic[M]):
         self._decode: _Read = FunctionType(decoder.__code__, own, decoder.__name__)
 
     def read_at_once(self, data: bytes, offset: int, few: int) -> M | None:
-        """Return the message at `offset`. Raises `MalformedMessage`, also if it has more than `few` elements."""
+        """Return the message at `offset`; None if it has more than `few` elements. Raises `MalformedMessage`."""
         self._begin(few, in_steps=False)
         try:
             return self._read(data, offset)

@@ -129,7 +129,7 @@ class Message(Structure):
     def decode(cls, data: bytes | memoryview, version: int, offset: int = 0) -> tuple[Self, int]:
         """Read a message that starts at `offset`; return it and the offset after it. Raises `MalformedMessage`.
 
-        A field of type `records` is a view of `data`; all other fields are copies.
+        A field of type `records` is a view of `data`, or of a copy if `data` is not bytes; all other fields are copies.
         """
         buffer = data if type(data) is bytes else bytes(data)
         try:

@@ -67,7 +67,7 @@ def constant_name_problem(name: str) -> str | None:
 
 def shared_name(names: Sequence[str]) -> tuple[str, str] | None:
     """Return two fields of one struct that would share a local variable, for their values or for the counts of their
-    arrays.
+    arrays; None if no fields would.
     """
     taken: dict[str, str] = {}
     for name in names:

@@ -111,7 +111,7 @@ class Layouts:
         return {struct.name: [spec for spec in struct.fields if spec in present] for struct in structs}
 
     def reachable(self) -> Iterator[StructLayout]:
-        """Return all layouts that some version uses, each once, members before the structs that have them."""
+        """Yield all layouts that some version uses, each once, members before the structs that have them."""
         seen: set[int] = set()
         for layout in self.by_version.values():
             yield from self._walk(layout, seen)

@@ -52,8 +52,8 @@ class Module:
         self._name_structs()
 
     def _name_structs(self) -> None:
-        """Return the class names of structs: Kafka's names, with the message's name in front if two messages of the
-        module use one.
+        """Set the class names of structs: Kafka's names, with the message's name in front if two messages of the module
+        use one.
         """
         owners: dict[str, int] = {message.name: 2 for message in self.messages}
         for codec in self.codecs:
@@ -153,7 +153,7 @@ class MessageCodec:
     def parameter(self, field: FieldSpec) -> str:
         """Return the field as a parameter of `__init__`.
 
-        If the default is a mutable object, the annotation includes the placeholder for it.
+        If the default is a new struct, the annotation includes the placeholder for it.
         """
         name, annotation = snake(field.name), self.python_type(field)
         if field.default_is_null or not (field.type.array or field.type.struct):

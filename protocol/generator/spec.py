@@ -140,7 +140,7 @@ class MessageSpec:
 
 
 def load_folder(folder: Path) -> list[MessageSpec]:
-    """Return the messages of all `*.json` files under `folder`, ordered by name. Raises `SchemaError`."""
+    """Return the messages of the `*.json` files in sub-folders of `folder`, ordered by name. Raises `SchemaError`."""
     specs = [load_file(path, path.relative_to(folder).as_posix()) for path in folder.glob("*/*.json")]
     specs.sort(key=lambda spec: spec.name)
     for previous, spec in pairwise(specs):

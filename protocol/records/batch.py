@@ -308,7 +308,7 @@ def recompress(
 ) -> bytearray:
     """Return a copy of the batch with its records in another codec, and a new CRC; the records are not checked.
 
-    Raises `MalformedMessage` if they have more than `max_bytes` when decompressed.
+    Raises `MalformedMessage` if they cannot be decompressed, or have more than `max_bytes` then.
     """
     (attributes,) = _ATTRIBUTES.unpack_from(batch, 21)
     payload = decompress(_codec(attributes), memoryview(batch)[HEADER_SIZE:], max_bytes)
@@ -478,7 +478,7 @@ def records_view(
 ) -> bytes | memoryview:
     """Return the uncompressed records of the batch at `position`: a view of `data` if they are not compressed.
 
-    Raises `MalformedMessage` for records that have more than `max_bytes` when decompressed.
+    Raises `MalformedMessage` for records that cannot be decompressed, or have more than `max_bytes` then.
     """
     records = memoryview(data)[position + HEADER_SIZE : position + header.length + LENGTH_OVERHEAD]
     codec = _codec(header.attributes)

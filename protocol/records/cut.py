@@ -45,9 +45,9 @@ def cut(
     The batch must be complete and sound. `wanted` has the first and the last delta (both inclusive) of each range in
     turn; ranges are ascending, without overlaps, and within the batch.
 
-    The records of a compressed batch stay uncompressed if they are not larger than the whole batch; otherwise they are
-    compressed again. The whole batch is returned if the result would not be smaller, if its records cannot be read, or
-    if they have more than `max_opened` bytes when decompressed.
+    The wanted records of a compressed batch stay uncompressed if the result is smaller than the whole batch; otherwise
+    up to `MOST_COMPRESSED` bytes of them are compressed again. The whole batch is returned if the result would not be
+    smaller, if its records cannot be read, or if they have more than `max_opened` bytes when decompressed.
 
     `marks` belongs to the caller and to this `data`: by `position`, it has the first wanted record of an earlier call
     and its position. A search for a later record begins there.
