@@ -2,9 +2,9 @@
 
 KIP-932, "Managing durable share-partition state", as Apache Kafka 4.4.0 does it. The leader of a share partition stores
 the states of its records by `write`, and loads them by `read`; the group coordinator calls the other operations. A
-state is a start offset, the state batches from there on, and epochs that fence outdated writers: an epoch lower than
-the stored one is refused, an equal or higher one passes, and a negative one is not compared. A start offset never goes
-back, and batches below it are dropped, so a delayed write cannot revive an acknowledged record.
+state is a start offset, the state batches from there on, and epochs that fence outdated writers: a negative epoch is
+refused, and so is one lower than the stored one; an equal or higher one passes. A start offset never goes back, and
+batches below it are dropped, so a delayed write cannot revive an acknowledged record.
 
 One thing differs from 4.4.0: while DeliveryCompleteCount is -1 and there are no batches, a summary has start offset -1.
 So until the first acknowledgement no client sees the start offset that the leader resolved.

@@ -46,7 +46,7 @@ them.
 
 
 def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -> None:
-    """Check the policy. Raises Refused (GROUP_ID_NOT_FOUND) for a group that has to stay a classic one."""
+    """Check that a classic group may become a consumer group. Raises Refused (GROUP_ID_NOT_FOUND) if it may not."""
     if not policy.upgrades:
         raise _refused(group, "group.consumer.migration.policy does not let it")
     if group.type != CONSUMER_PROTOCOL_TYPE:

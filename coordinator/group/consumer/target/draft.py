@@ -159,8 +159,9 @@ class Draft:
     # -- patterns
 
     def update_regexes(self, activity: Activity) -> bool:
-        """Match the patterns that are due, and forget unused ones; return True if the member's topics may have
-        changed.
+        """Match the patterns that are due, and forget unused ones.
+
+        Return True if the member's pattern has changed, or the topics that match any pattern of the group.
         """
         if not self.regex_changed and not self.group.resolved and not self.member.subscribed_topic_regex:
             return False
