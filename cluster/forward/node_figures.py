@@ -39,7 +39,7 @@ def request() -> ReadShareGroupStateSummaryRequest:
 
 
 def are_asked_for(asked: ReadShareGroupStateSummaryRequest) -> bool:
-    """Return whether a request asks for figures."""
+    """Return True if a request asks for figures."""
     return not asked.topics and dict(asked.unknown_tags).get(TAG) == _ASKED
 
 

@@ -68,7 +68,7 @@ class Leases:
         return proved
 
     def forget(self, slot: SlotId) -> None:
-        """Drop the proofs of a slot that is no longer owned, and ignore those of its pending appends."""
+        """Drop the youngest proof of a slot that is no longer owned."""
         self._owner_at.pop(slot, None)
 
     def may_hand_out(self, slot: SlotId) -> bool:

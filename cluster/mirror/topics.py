@@ -324,7 +324,7 @@ class TopicMirror:
                 self._look_at(min(due))
 
     def _requests(self, names: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the names and ids, divided into requests."""
+        """Yield the names, divided into requests."""
         some: list[str] = []
         partitions = 0
         for name in names:

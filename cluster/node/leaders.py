@@ -85,7 +85,8 @@ class NodeLeaders:
     def own_epoch(self, topic: str, partition: int) -> int:
         """Return the generation of the partition's slot, or the last known one while the slot is loaded.
 
-        For a served slot it is the generation of this node's take-over, even if a later one is known.
+        For a served slot of a topic of the cluster, it is the generation of this node's take-over, even if a later one
+        is known. For a coordinator's topic, it is always the last known one.
         """
         if topic in NAMES:
             return self._epochs.get(slot_of(topic, partition), 0)
@@ -97,7 +98,7 @@ class NodeLeaders:
         return self.epoch_of_slot(self._slot_of_topic(topic_id))
 
     def epoch_of_slot(self, slot: SlotId) -> int:
-        """Return the last take-over of a slot that is known; of a served slot, this node's."""
+        """Return the generation of a slot's last known take-over; of a served slot, of this node's take-over."""
         return self._served.get(slot, self._epochs.get(slot, 0))
 
     def owner_elsewhere(self, topic_id: bytes) -> Leader | None:

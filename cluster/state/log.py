@@ -178,7 +178,7 @@ class SlotLog:
         return LOG_IS_OVER if self._is_over or isinstance(read, Refused) else read
 
     async def _mend(self) -> Refused | None:
-        """Append the valid records of keys that a zombie has overwritten again, before anything else is appended."""
+        """Append again, before anything else, the valid records of keys that a zombie has overwritten."""
         records = await self._reader.overwritten(self.log_start_offset)
         if isinstance(records, Refused):
             return records

@@ -1,7 +1,7 @@
 """ReadShareGroupStateSummary, also sent by other nodes: v0-1 (KIP-932, KIP-1226).
 
 Behaviour: as at every broker. The answer also has what the group's coordinating node needs to compute a lag, because
-only the owner of the state reads the topic. A request of a node's may ask for this node's figures instead.
+only the owner of the state reads the topic. A node's request may ask for this node's figures instead.
 """
 
 from __future__ import annotations
