@@ -52,9 +52,10 @@ _new: Final = tuple.__new__  # what AppendInfo(...) does, at half its price
 
 
 class PartitionLog:
-    """The log of one partition. Owned by the manager; everything runs on the loop's thread.`log_end_offset` is the
-    next offset to assign, buffered appends included. Everything below `high_watermark` is written (and on stable
-    storage if so configured), and can be read. The log has no files before its first append.
+    """The log of one partition. Owned by the manager; everything runs on the loop's thread.
+
+    `log_end_offset` is the next offset to assign, buffered appends included. Everything below `high_watermark` is
+    written (and on stable storage if so configured), and can be read. The log has no files before its first append.
     """
 
     __slots__ = (

@@ -21,8 +21,7 @@ from shareq.protocol.errors import ErrorCode
 class PartitionAcks(NamedTuple):
     """The acknowledgements of one partition in a request. Without batches, the request only names the partition.
 
-    `later`: the times until which some of the released records wait, ascending and disjoint; None if they cannot be
-    read.
+    `later`: the delays of some of the released records, ascending and disjoint; None if they cannot be read.
     """
 
     topic_id: bytes

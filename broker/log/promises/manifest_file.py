@@ -97,13 +97,13 @@ class ManifestFile:
             self._pending.append(row_line(key, row))
 
     def forget(self, keys: Collection[TopicPartition]) -> None:
-        """Write the noted changes."""
+        """Note that these logs were deleted; `write` writes that."""
         for key in keys:
             if self._rows.pop(key, None) is not None:
                 self._pending.append(gone_line(key))
 
     def write(self) -> None:
-        """Close the file. With `clean` it becomes a snapshot on stable storage; raise OSError if that fails."""
+        """Write the noted changes."""
         if not self._pending or self._file is None:
             return
         data = b"".join(self._pending)

@@ -2,14 +2,12 @@
 
 Which bytes are valid depends on the promises (`promise.Promise`):
 
-    clean stop     the files are complete; only the batches behind the last index entry are walked. What cannot be
-    read
-                   is damage, never a write that was cut off
+    clean stop     the files are complete; only the batches behind the last index entry are walked. Unreadable bytes
+                   are damage, never a write that was cut off
     same boot      the process was killed: every completed write is in the files. One batch that runs past the end of
                    the file is a write that was cut off, and is removed; all else that is unsound is damage
     another boot   the machine lost its power: what is unsound below the synced offset is damage. From there on the
-    log
-                   is cut at the first unsound byte, whatever follows it; sound batches behind it are kept aside
+                   log is cut at the first unsound byte, whatever follows it; sound batches behind it are kept aside
     nothing known  an unsound end is cut, unless something sound follows it
 
 Damage stays in the file as it is. The rest of the log is readable, and the log end offset never goes back below what

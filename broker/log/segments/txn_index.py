@@ -7,7 +7,7 @@
     10  int64  firstOffset       of the transaction, perhaps in an earlier segment
     18  int64  lastOffset        the abort marker's
     26  int64  lastStableOffset  when the marker was written: the start of the oldest transaction still open, or the
-    offset behind the marker
+                                 offset behind the marker
 
 A read that ends below an entry's last stable offset need not look at later entries: their transactions began after
 it. Nothing in the file shows that entries are missing at its end, so a lost file makes aborted records look

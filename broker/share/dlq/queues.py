@@ -294,7 +294,7 @@ class DeadLetterQueues:
         self._soon(lane)
 
     def _again(self, lane: Lane, reason: str) -> None:
-        """Try once more later. Log the first failure of each kind."""
+        """Try once more later. Log the failure if its reason differs from the last one logged."""
         lane.attempts += 1
         self._counters(lane).retries += 1
         wait_ms = delay_ms(lane.attempts, self._env.rng.random())

@@ -107,9 +107,10 @@ class KeptReads:
         return fresh
 
     def _read_on(self, leader: SharePartitionLeader, front: ReadResult, until: int, upto: int, max_bytes: int) -> bool:
-        """Add the records behind the kept read to it, without the batches before `front`, its part still wanted.
+        """Add the records behind the kept read to it, and drop its batches below the share partition's start offset.
 
-        Return False if there are none, or too many.
+        `front` is the part of the kept read that is still wanted. Return False if there are no records behind it, or
+        too many.
         """
         key, spans, last = leader.key, front.batches, front.batches[-1].last_offset
         room = max_bytes - (len(front.records) - spans[0].position)
