@@ -19,7 +19,7 @@ from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.record_codec import RecordData
 
 BATCH_BYTES: Final = 512 << 10
-"""Half of what a broker takes by default."""
+"""The bytes of a batch: half of the most that a broker takes by default."""
 HELD_BYTES: Final = 8 << 20
 CREATED_WITHIN_MS: Final = 10_000
 """The time that a broker may take to create a topic on demand."""
@@ -80,7 +80,7 @@ class BulkWriter:
         return partition
 
     def flush(self) -> None:
-        """Return when all records are written. Raises the error of the first that could not be."""
+        """Write all held records, and wait for that. Raises the error of the first that could not be written."""
         waiting = {place: lane for place, lane in self._lanes.items() if lane.batches}
         self._held = 0
         if self._transaction is not None:

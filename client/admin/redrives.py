@@ -63,8 +63,8 @@ class QueueRules(NamedTuple):
         return None if queue.enabled else f"{DLQ_GROUP_ENABLE} of the topic is false"
 
     def problem_of_name(self, name: str) -> str | None:
-        """Return why no dead letter is written to a queue of this name, even if the topic allows it; None if they are
-        written.
+        """Return why no dead letter is written to a queue of this name, even if the topic allows it; None if the name
+        is allowed.
         """
         return (
             None

@@ -180,7 +180,7 @@ def main(kind: str, bootstrap: str, group: str, topic: str, path: str, pace: str
 
 
 def _work(client: _Client, records: list[Read], journal: Journal, pace: Path, stopping: Collection[int]) -> None:
-    """Work on all records that were read, even if the end is near: the client would not return the rest again."""
+    """Work on all records that were read, unless the process stops: the client would not return the rest again."""
     journal.write({"got": [[*each, 1, ACCEPT] for each in records]})
     begin = 0
     while begin < len(records) and not stopping:

@@ -11,7 +11,7 @@ from devtools.provenance import machine
 from tests.campaign.moving.rows import Row
 
 _NUMBER: Final = re.compile(r"\d+")
-"""The pattern of numbers. Notes that differ only in numbers count as equal."""
+"""The pattern of numbers. Lines that differ only in numbers count as equal."""
 
 
 def markdown(rows: Sequence[Row], ways: Iterable[str], cells: Iterable[str]) -> list[str]:

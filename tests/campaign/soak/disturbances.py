@@ -224,7 +224,7 @@ class Disturbances:
         return f"{opened} connections"
 
     def big_frames(self) -> str:
-        """Send the beginnings of frames of 100 MB, from clients that have logged in and from others."""
+        """Send the beginnings of frames of 100 MB without a login, to a listener that needs one and to one without."""
         sent = 0
         with contextlib.ExitStack() as stack:
             for number in range(BIG_CONNECTIONS):

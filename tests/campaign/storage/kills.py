@@ -25,7 +25,9 @@ from tests.campaign.storage.workload import Workload
 AIM_FOR_S: Final = 1.5
 START_S: Final = 0.5
 LAST_LIFE_S: Final = (0.75 * LOCK_MS / 1000, 1.25 * LOCK_MS / 1000)
-"""The seconds of the broker's last life: long enough for locks to end in it. Kills end all other lives earlier."""
+"""The least and the most seconds of the broker's last life: shorter or longer than a lock. Kills end all other lives
+earlier.
+"""
 
 
 class Aim(Enum):

@@ -62,7 +62,7 @@ class Node:
     acknowledgements: list[ShareAcknowledgeRequest] = field(default_factory=list)
     heartbeats: list[ShareGroupHeartbeatRequest] = field(default_factory=list)
     waits: threading.Event = field(default_factory=threading.Event)
-    """True while a fetch without records waits."""
+    """An event that is set while a fetch without records waits."""
 
 
 class ShareCluster:
