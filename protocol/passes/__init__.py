@@ -1,16 +1,16 @@
 """Passes over the records of a batch and over the offsets in flight: the one part of shareq that is compiled.
 
-A pass is a loop over bytes or flat lists, without a rule of its own; what decides calls it. Each module here is Python
-with types, and imports nothing of shareq. `scripts/compile_passes.py` has mypyc compile them where a C compiler is.
-Compiled modules have the names of their sources, and lie in a folder named after the CRC-32 of all sources. This
-package looks for its modules there first: so the sources run where nothing was compiled, where one of them has changed
-since, and where SHAREQ_PURE is set to anything but the empty string or 0.
+A pass is a loop over bytes or flat lists. It has no rules of its own: its callers make the decisions. Each module here
+is Python with types, and imports nothing of shareq. Where there is a C compiler, `scripts/compile_passes.py` has mypyc
+compile them. Compiled modules have the names of their sources, and lie in a folder named after the CRC-32 of all
+sources. This package looks for its modules there first. So the sources run if nothing was compiled, if one of them has
+changed since, and if SHAREQ_PURE is set to anything but the empty string or 0.
 
-What compiles them loads this file by its path: it imports nothing of shareq either.
+`scripts/compile_passes.py` loads this file by its path, so this file must not import shareq either.
 
-Rules of the sources. Machine integers (`i64`) wrap around in C, so they must stay small here. A type is believed where
-Python does not look at it. Nothing but `typing` is imported at run time, and no tuple is made of conditional
-expressions, of which mypyc makes objects.
+Rules for the sources: machine integers (`i64`) wrap around in C, so they must stay small. Annotations must be true:
+compiled code relies on some without a check. Nothing but `typing` is imported at run time. No tuple is built from
+conditional expressions, because mypyc makes objects of these.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _logger: Final = logging.getLogger(__name__)
 
 
 def wants_python() -> bool:
-    """Return whether SHAREQ_PURE asks for Python alone."""
+    """Return True if the environment variable SHAREQ_PURE asks for Python alone."""
     return os.environ.get("SHAREQ_PURE", "0") not in ("", "0")
 
 
@@ -46,7 +46,10 @@ def compiled_folder(package: Path) -> Path:
 
 
 def search_path(package: Path) -> list[str]:
-    """Return where modules of `package` are looked for, the compiled ones first if they may run."""
+    """Return the folders that have modules of `package`, the compiled ones first if they may run.
+
+    Logs a warning if the sources have changed since they were compiled.
+    """
     compiled = compiled_folder(package)
     if wants_python() or not compiled.parent.is_dir():
         return [str(package)]

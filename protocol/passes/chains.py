@@ -9,26 +9,27 @@ if TYPE_CHECKING:
 
 _FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
 
-_FINISHED: Final = 0  # or never in a chain
-_HEAD: Final = 1  # among the lowest of its key, which wait for nothing
+_FINISHED: Final = 0  # also an offset without a key
+_HEAD: Final = 1  # among the lowest of its key: waits for no other offset
 _WAITS: Final = 2
-_PASSED: Final = 3  # finished, although it was no head: until its turn
+_PASSED: Final = 3  # finished while it waited; _FINISHED once a head before it is finished
 _SPARE: Final = 1024
 
 
 class KeyChains:
-    """The unfinished offsets of each key as a chain, whose heads are the `most` lowest: usually the lowest alone.
+    """A chain of the unfinished offsets of each key, whose `most` lowest are its heads: usually the lowest alone.
 
-    Two lists have an entry for each offset from `_base` on, so that a step from one record of a key to the next needs
-    no dict. Finished offsets stay in the lists, and the keys of ended chains in `_tails`, until they are as many as the
-    others: so the cost of removing them is constant for each. Offsets and keys are passed as objects, which exist
-    already.
+    The lists `_marks` and `_following` have an entry for each offset from `_base` on, so that a step from one record of
+    a key to the next needs no dict. Finished offsets stay in these lists, and the keys of ended chains in `_tails`,
+    until there are about as many as unfinished ones: so the cost of removing them is constant for each. Offsets and
+    keys are passed as objects, so that none are created here.
 
-    A hole of more than `_SPARE` offsets in the log has no entries: `_resumed` are the offsets behind such holes,
-    `_places` the indexes of their entries, `_hole` is the start of the first hole.
+    A hole of more than `_SPARE` offsets in the log has no entries. `_resumed` has the first offset after each such
+    hole, `_places` the indexes of their entries, and `_hole` is the first offset of the first hole.
 
-    With several heads, finishing any of them makes the next one that waits a head. For that `_keys` has the key of each
-    entry, `_heads` the number of a key's heads, `_next` its first offset that is none; without, all three are empty.
+    With several heads, the next waiting offset of a key becomes a head whenever one of its heads is finished. For that,
+    `_keys` has the key of each entry, `_heads` the number of heads of each key, and `_next` the first offset of each
+    key that is not a head. With `most` 1, these three are empty.
     """
 
     __slots__ = (
@@ -58,14 +59,14 @@ class KeyChains:
         self._waiting: i64 = 0
         self._base: i64 = 0
         self._marks: list[int] = []
-        self._following: list[Any] = []  # the next offset of its key; None: there is none yet
-        self._tails: dict[Any, Any] = {}  # key to the last offset
+        self._following: list[Any] = []  # the next offset of the same key; None if there is none yet
+        self._tails: dict[Any, Any] = {}  # the last offset, by key
         self._hole: i64 = _FAR
         self._resumed: list[int] = []
         self._places: list[int] = []
         self._unfinished: i64 = 0
         self._trim_at: i64 = _SPARE
-        self._highest: i64 = -1  # the last head that was finished, and the first one that there is instead
+        self._highest: i64 = -1  # in one `finish`: the last finished head, and the first new one
         self._lowest: i64 = _FAR
 
     def __len__(self) -> int:
@@ -73,20 +74,21 @@ class KeyChains:
         return self._unfinished
 
     def waiting(self) -> int:
-        """Return the number of unfinished offsets that are no heads."""
+        """Return the number of unfinished offsets that are not heads."""
         return self._waiting
 
     def entries(self) -> int:
-        """Return the number of offsets that have entries."""
+        """Return the number of entries, one for each offset that is not forgotten or in a hole."""
         return len(self._marks)
 
     def link(
         self, offsets: list[Any], keys: list[Any], statuses: list[Any], first: i64, waits: Any
     ) -> tuple[list[Any], int]:
-        """Put unfinished offsets, ascending and behind all others, into the chains of their `keys`: the new heads; and
-        into how many parts they fall: new heads that are neighbours, and neighbours that come after neighbours.
+        """Add unfinished offsets to the chains of their `keys`; return the new heads, and the number of parts.
 
-        What is no head gets the status `waits` in the list, unless it is empty; `first` is the offset of its first one.
+        The offsets are ascending, and above all earlier ones. A part consists of successive offsets that are all heads,
+        or whose predecessors in their chains are neighbours. Each offset that is not a head gets the status `waits` in
+        `statuses`, unless that list is empty; its first entry is for the offset `first`.
         """
         fresh: list[Any] = []
         parts: i64 = 0
@@ -96,7 +98,7 @@ class KeyChains:
             self._trim(lowest)
         following, marks, tails = self._following, self._marks, self._tails
         size: i64 = len(marks)
-        place: i64 = 0  # from this index on, an offset is as far from its index as the one that comes next
+        place: i64 = 0  # from this index on, index = offset - shift
         shift: i64 = self._base
         if len(self._places) > 0:
             place = self._places[-1]
@@ -148,7 +150,7 @@ class KeyChains:
         return fresh, parts
 
     def _becomes_head(self, key: Any, offset: Any) -> bool:
-        """Note an offset that comes behind all others of its key; return whether it is one of several heads."""
+        """Add the last offset of a key, which may have several heads; return True if it becomes one of them."""
         self._keys.append(key)
         heads: i64 = self._heads.get(key, 0)
         if heads < self._most:
@@ -158,7 +160,7 @@ class KeyChains:
         return False
 
     def _fill(self, size: i64, upto: i64) -> i64:
-        """Offsets without a key, up to an index (exclusive); that again."""
+        """Append entries for offsets without a key, up to the index `upto` (exclusive); return `upto`."""
         while size < upto:
             self._marks.append(_FINISHED)
             self._following.append(None)
@@ -168,7 +170,7 @@ class KeyChains:
         return upto
 
     def _skip(self, offset: i64) -> None:
-        """Skip to the next entry, which is of `offset`, far behind the last one."""
+        """Note a hole in the log: the next entry is for `offset`, far above the last one."""
         size: i64 = len(self._marks)
         if self._hole == _FAR:
             self._hole = self._base + size
@@ -176,7 +178,10 @@ class KeyChains:
         self._places.append(size)
 
     def _trim(self, first: i64) -> None:
-        """Forget what is finished below the lowest unfinished offset, and ended chains; `first` comes next."""
+        """Remove the finished entries at the start, and the keys of ended chains if they are many.
+
+        The next entry will be for the offset `first`.
+        """
         marks = self._marks
         size: i64 = len(marks)
         gone: i64 = 0
@@ -198,7 +203,7 @@ class KeyChains:
         self._trim_at = 2 * (size - gone) + _SPARE
 
     def _drop(self, gone: i64) -> None:
-        """Drop the lowest entries, not all of them."""
+        """Move `_base` and the holes for the removal of the first `gone` entries, which are not all."""
         self._base = self._offset(gone)
         if self._hole == _FAR:
             return
@@ -220,7 +225,7 @@ class KeyChains:
     def finish(self, runs: list[Any], is_finished: Any) -> tuple[list[Any], list[Any]]:
         """Finish the runs whose status is finished. Return the new heads of their keys, and the available runs.
 
-        Offsets in no chain change nothing.
+        A run is (first, last (inclusive), status). Offsets that are in no chain are ignored.
         """
         size: i64 = len(self._marks)
         found: list[Any] = []
@@ -249,7 +254,7 @@ class KeyChains:
         return found, available
 
     def _finish(self, index: i64, stop: i64, found: list[Any]) -> None:
-        """Finish the entries from `index` to `stop` (exclusive); heads instead go to the end of `found`."""
+        """Finish the entries from `index` to `stop` (exclusive), and append the new heads to `found`."""
         base: i64 = self._base
         hole: i64 = self._hole
         following, marks = self._following, self._marks
@@ -289,7 +294,10 @@ class KeyChains:
                 self._passes_on(key, after is not None, following[at])
 
     def _passes_on(self, key: Any, to_another: bool, after: Any) -> None:
-        """Note that one of several heads is finished; `after` comes behind the head that there is instead, if any."""
+        """Note that one of several heads is finished, and if another offset of its key became a head (`to_another`).
+
+        `after` is the offset that follows the new head in its chain; None if there is none.
+        """
         if not to_another:
             heads: i64 = self._heads[key]
             if heads > 1:
@@ -300,13 +308,13 @@ class KeyChains:
             self._next[key] = after
 
     def waits(self, offset: int) -> bool:
-        """Return whether the offset is unfinished, and no head of its key."""
+        """Return True if the offset is unfinished and not a head of its key."""
         return self._mark(offset) == _WAITS
 
     def _place(self, offset: i64) -> i64:
         """Return the index of the lowest entry at or above an offset.
 
-        It is below 0 for a forgotten offset, and beyond the last index for one that is not added yet.
+        The index is negative for a forgotten offset, and above the last index for an offset that was not added yet.
         """
         if offset < self._hole:
             return offset - self._base
@@ -335,7 +343,11 @@ class KeyChains:
         return self._marks[at]
 
     def between(self, first: int, last: int) -> list[int]:
-        """Return the offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
+        """Return the offsets of the chains among `first..last` (inclusive), ascending.
+
+        Offsets that were finished while they waited for others of their key are included, until these are finished,
+        too.
+        """
         found: list[int] = []
         low: i64 = self._place(first)
         stop: i64 = self._place(last + 1)
@@ -376,7 +388,7 @@ class KeyChains:
 
 
 def _below(numbers: list[int], bound: i64) -> i64:
-    """Return how many of the ascending numbers are below `bound`."""
+    """Return the count of `numbers`, which ascend, that are below `bound`."""
     low: i64 = 0
     high: i64 = len(numbers)
     while low < high:

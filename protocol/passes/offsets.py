@@ -1,8 +1,8 @@
-"""Passes over an in-flight batch that has a status for each offset, as it suits short runs of order by key. Pure.
+"""Passes over an in-flight batch with a status for each offset, which suits the short runs of order by key. Pure.
 
-The first of the statuses is that of the offset `base`; offsets that a pass is given have one, unless it says otherwise.
-So a pass over some offsets looks at no others, where those of `runs` would move all runs behind them. A run is (first,
-last (inclusive), status). Statuses are compared as objects.
+The first of the statuses is that of the offset `base`. All offsets passed to a function have a status, unless its
+docstring says otherwise. So a pass over some offsets looks at no others, while a pass of `runs` would move all runs
+behind them. A run is (first, last (inclusive), status). Statuses are compared as objects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def runs_in(statuses: list[Any], base: i64, first: i64, last: i64, most: i64) -> list[Any]:
-    """Return the runs among `first..last` (inclusive), ascending; the first `most` of them."""
+    """Return the first `most` runs among `first..last` (inclusive), ascending."""
     found: list[Any] = []
     at: i64 = first - base
     stop: i64 = last + 1 - base
@@ -29,7 +29,10 @@ def runs_in(statuses: list[Any], base: i64, first: i64, last: i64, most: i64) ->
 
 
 def put(statuses: list[Any], base: i64, starts: list[Any], others: list[Any], last: i64) -> None:
-    """Give the runs that begin at `starts`, the last of which ends at `last` (inclusive), these other statuses."""
+    """Set the statuses of successive runs to `others`.
+
+    The runs begin at `starts`, and the last one ends at `last` (inclusive).
+    """
     count: i64 = len(starts)
     index: i64 = 0
     while index < count:
@@ -47,7 +50,10 @@ def put(statuses: list[Any], base: i64, starts: list[Any], others: list[Any], la
 
 
 def available_run(statuses: list[Any], base: i64, first: i64, last: i64) -> tuple[int, int]:
-    """Return the first run among `first..last` (inclusive) that is available; `last` + 1 twice if there is none."""
+    """Return the first and the last offset (inclusive) of the first available run among `first..last` (inclusive).
+
+    If there is none, both are `last` + 1.
+    """
     at: i64 = first - base
     stop: i64 = last + 1 - base
     seen: Any = None
@@ -65,7 +71,7 @@ def available_run(statuses: list[Any], base: i64, first: i64, last: i64) -> tupl
 
 
 def count_available(statuses: list[Any], base: i64, first: i64, last: i64) -> tuple[int, int]:
-    """Return how many of `first..last` (inclusive) are available, and the highest available one, or -1."""
+    """Return the number of available offsets among `first..last` (inclusive), and the highest one, or -1."""
     at: i64 = first - base
     stop: i64 = last + 1 - base
     count: i64 = 0
@@ -85,7 +91,7 @@ def count_available(statuses: list[Any], base: i64, first: i64, last: i64) -> tu
 
 
 def unfinished(statuses: list[Any], at: i64) -> int:
-    """Return the index of the first status from `at` on that is not done; their number if all are."""
+    """Return the index of the first status from index `at` on that is not done; the number of statuses if all are."""
     count: i64 = len(statuses)
     seen: Any = None
     while at < count:
@@ -109,7 +115,7 @@ def from_front(
     fetch_cost: i64,
     far: float,
 ) -> tuple[list[Any], int, int]:
-    """Do what `runs.from_front` does, with the same result."""
+    """Return available runs from the front, with the same result as `runs.from_front`."""
     parts: list[Any] = []
     chosen: i64 = 0
     chosen_passed: i64 = passed
@@ -117,7 +123,7 @@ def from_front(
     if taken > 0:
         least = float(fetch_cost + passed) / float(taken)
     waited: bool = False
-    free: Any = None  # the last one that was available, and the last one that waited
+    free: Any = None  # the last available status, and the last waiting one
     behind: Any = None
     at: i64 = first - base
     stop: i64 = last + 1 - base
@@ -165,8 +171,10 @@ def hand_out(
     new_range: Any,
     range_type: Any,
 ) -> int:
-    """Give each of the parts (first, last (inclusive), status that all of it has) the status `acquired(batch, that)`,
-    and put `new_range(range_type, (first, last, delivery count))` at the end of `ranges`. How many offsets that were.
+    """Give each part the status `acquired(batch, status)`, and append its range to `ranges`.
+
+    Return the number of offsets. A part is (first, last (inclusive), status), where all its offsets have that status.
+    Its range is `new_range(range_type, (first, last, delivery count))`.
     """
     offsets: i64 = 0
     seen: Any = None
@@ -202,15 +210,15 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """Apply acknowledgements from `at` on, as long as each accepts offsets of the status `owned` alone.
+    """Apply acknowledgements from index `at` on, as long as each accepts only offsets of the status `owned`.
 
-    The offsets get the status `target`, and the rows to write are appended to `rows`. Offsets may lie outside of the
-    list.
+    The accepted offsets get the status `target`, and the rows to write are appended to `rows`. The pass also ends at an
+    acknowledgement with an offset outside of the list.
 
-    `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
-    Returns the index of the first acknowledgement that was not applied, the number of accepted offsets, and the last
-    (inclusive) of them. `new_row(row_type, (first, last, state, count))` makes a row; a row that continues the last
-    one, with the same state and count, extends it instead.
+    `acks` has three numbers for each acknowledgement: its first and last offset (inclusive), and its type, which is 1
+    if it accepts. Returns the index of the first acknowledgement that was not applied, the number of accepted offsets,
+    and the last of them, or -1. `new_row(row_type, (first, last, state, count))` makes a row; a row that continues the
+    last one, with the same state and count, extends it instead.
     """
     count: i64 = len(acks) // 3
     size: i64 = len(statuses)
@@ -254,12 +262,13 @@ def accept(
 
 
 def settle(statuses: list[Any], base: i64, first: i64, last: i64, write_id: int) -> tuple[list[Any], int]:
-    """Settle what the state write `write_id` left pending among `first..last` (inclusive): the runs that were settled,
-    with their status now; and the lowest available offset there, or -1.
+    """Settle the statuses that the state write `write_id` left pending among `first..last` (inclusive).
+
+    Return the settled runs with their new statuses, and the lowest available offset among `first..last`, or -1.
     """
     changed: list[Any] = []
     lowest: i64 = -1
-    own: Any = None  # the last one that was pending, what it becomes, and the last one that was not
+    own: Any = None  # the last pending status, its new status, and the last other one
     after: Any = None
     other: Any = None
     at: i64 = first - base
@@ -291,8 +300,10 @@ def settle(statuses: list[Any], base: i64, first: i64, last: i64, write_id: int)
 
 
 def free(offsets: list[Any], firsts: list[Any], lists: list[list[Any]], old: Any, new: Any) -> tuple[list[Any], int]:
-    """Give those of the offsets that have the status `old` the status `new`: the others; and the lowest that got it,
-    or -1. Of each of `lists` the first offset is in `firsts`, ascending; there need be none for an offset.
+    """Replace the status `old` by `new` at these offsets. Return the other offsets, and the lowest changed one, or -1.
+
+    Each of `lists` has the statuses of successive offsets; `firsts` has the first offset of each list, ascending. An
+    offset outside of all lists is one of the others.
     """
     others: list[Any] = []
     lowest: i64 = -1

@@ -1,8 +1,8 @@
-"""The walk over the records of a batch, number by number: what produce checks, and what finds a time. Pure.
+"""Walks over the records of a batch, number by number, for the checks of produce and the search for a time. Pure.
 
 Layout of a record: see `record_codec`. Numbers of 32 bits take up to 5 bytes, those of 64 bits up to 10; one with more
-bits is unreadable. After an unreadable number the position becomes `_FAR`, which lies behind every end, and stays
-there: so one check at the end of a record finds all faults.
+bits is unreadable. After an unreadable number the position becomes `_FAR`, which is behind every end, and stays there:
+so one check at the end of a record finds all faults.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ UNREADABLE: Final = 1
 OUT_OF_ORDER: Final = 2
 KEYLESS: Final = 4
 OUT_OF_TIME: Final = 8
-"""The faults that a batch may be found to have: records that cannot be read, or do not fill it exactly; offset deltas
-that do not count up from 0; a record without a key; a record whose time is not allowed.
+"""The faults of a batch: records that cannot be read, or do not fill it exactly; offset deltas that do not count up
+from 0; a record without a key; a record whose time is not allowed.
 """
 
 MIN_BODY_BYTES: Final = 6  # attributes, two deltas, null key, null value, no headers
 NOT_FOUND: Final = -1
 CANNOT_TELL: Final = -2
 LOWEST_DELTA: Final = -0x7FFF_FFFF_FFFF_FFFF
-"""Below every time delta but one; what `walk` returns as the largest of none."""
+"""The second-lowest number of 64 bits, which `walk` returns as the largest time delta of no records."""
 
 _FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
 
 
 def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64, first: i64 = 0) -> tuple[int, int]:
-    """Read `count` records that fill `data` from `pos` exactly: what was found, or 0; and the largest time delta.
+    """Read `count` records that fill `data` from `pos` exactly; return their faults, or 0, and the largest time delta.
 
-    A time delta is allowed from `low` to `high`, both inclusive, and when it is `no_time`. Offset deltas count up from
-    `first`. With UNREADABLE nothing else is returned.
+    Time deltas from `low` to `high` (both inclusive) are allowed, and `no_time`. Offset deltas count up from `first`.
+    UNREADABLE is returned without other faults, and with the largest time delta read so far.
     """
     end: i64 = len(data)
     found: i64 = 0
@@ -71,7 +71,7 @@ def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64, f
 
 
 def whole_records(data: bytes, pos: i64, count: i64) -> tuple[int, int]:
-    """Return how many of at most `count` records from `pos` on are complete in `data`, and where the last one ends.
+    """Return the number of complete records in `data` from `pos` on, at most `count`, and the position after them.
 
     Only their lengths are read; an impossible length ends the search.
     """
@@ -89,9 +89,10 @@ def whole_records(data: bytes, pos: i64, count: i64) -> tuple[int, int]:
 def faults(
     data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64, keyed: bool, most: i64
 ) -> list[tuple[int, int, int]]:
-    """Index, fault (KEYLESS or OUT_OF_TIME) and time delta of the first `most` records that have one.
+    """Return index, fault (KEYLESS or OUT_OF_TIME) and time delta of the first `most` records that have a fault.
 
-    For records that `walk` could read. A record has at most one fault; without a key it is KEYLESS only if `keyed`.
+    The records must be readable for `walk`. A record has at most one fault; without a key it is KEYLESS only if
+    `keyed`.
     """
     end: i64 = len(data)
     found: list[tuple[int, int, int]] = []
@@ -112,7 +113,10 @@ def faults(
 
 
 def largest(data: bytes, pos: i64, count: i64) -> int:
-    """Bytes of the largest of `count` records from `pos` on, without their lengths: for records `walk` could read."""
+    """Return the bytes of the largest of `count` records from `pos` on, without its length field.
+
+    The records must be readable for `walk`.
+    """
     end: i64 = len(data)
     most: i64 = 0
     index: i64 = 0
@@ -126,8 +130,10 @@ def largest(data: bytes, pos: i64, count: i64) -> int:
 
 
 def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i64) -> tuple[int, int]:
-    """Offset delta and time delta of the first record whose time delta is `least` or more, its offset delta from
-    `first` to `last`, both inclusive. NOT_FOUND for none, CANNOT_TELL where a record before it cannot be read.
+    """Return offset delta and time delta of the first record whose time delta is `least` or more.
+
+    Its offset delta is also from `first` to `last` (both inclusive). Instead of an offset delta, NOT_FOUND is returned
+    if there is no such record, and CANNOT_TELL if a record before it cannot be read.
     """
     end: i64 = len(data)
     index: i64 = 0
@@ -150,9 +156,9 @@ def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i
 def read_keys(
     data: bytes, pos: i64, count: i64, base_offset: int, base_time: int, append_time: int | None
 ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None:
-    """Return the fields of a `retain.KeyedRecord` of each of `count` records from `pos` on; more may follow in `data`.
+    """Return the fields of a `retain.KeyedRecord` for each of `count` records from `pos` on; more may follow in `data`.
 
-    None if one of them cannot be read up to its value.
+    Return None if one of them cannot be read up to its value.
     """
     end: i64 = len(data)
     found: list[tuple[int, int, bytes | None, bool, int, int, int]] = []
@@ -175,7 +181,7 @@ def read_keys(
         timestamp: int = base_time + delta
         if append_time is not None:
             timestamp = append_time
-        has_value: bool = data[pos] & 1 == 0  # of a negative length the lowest bit is set
+        has_value: bool = data[pos] & 1 == 0  # a negative length has its lowest bit set
         found.append((base_offset + offset_delta, timestamp, key, has_value, start, rest_at, stop))
         pos = stop
         index += 1
@@ -204,8 +210,9 @@ def columns(
 ):
     """Return offsets, times, keys, values and headers of `count` records that fill `data` from `pos` exactly.
 
-    Of records with an offset delta outside of `low..high`, both inclusive, no more is read than that, and nothing
-    behind the first one above. `errors` is for header keys that are no UTF-8. None when one cannot be read.
+    Records with an offset delta outside of `low..high` (both inclusive) are left out. Of one below, only that delta is
+    read; the first one above ends the walk. `errors` is the error handler for header keys that are not UTF-8. Return
+    None if a record cannot be read, or the records do not fill `data` exactly.
     """
     end: i64 = len(data)
     offsets: list[int] = []
@@ -259,9 +266,9 @@ def key_hashes(
 ) -> bool:
     """Append the hash of each key of `count` records from `pos` on to `hashes`, and its offset to `offsets`.
 
-    Null keys are left out, and so are records whose offset is not above the last one in `offsets`. The hash is Python's
-    for bytes in this process. False if a record cannot be read up to the end of its key, which has to be below `end`;
-    earlier ones are added.
+    Records with a null key are left out, and so are records whose offset is not above the last one in `offsets`. The
+    hash is Python's for bytes in this process. Return False if a record cannot be read up to the end of its key, or
+    ends after `end`; the records before it are added.
     """
     last: i64 = base_offset - 1
     if len(offsets) > 0 and offsets[-1] > last:
@@ -292,9 +299,10 @@ def header_values(
 ) -> bool:
     """Append the first header of this name of each of `count` records to `values`, the record's offset to `offsets`.
 
-    The records begin at `pos`; a null counts as no bytes. Records without the header are left out, and those whose
-    offset is not above the last one in `offsets`. Of records that do not contain the name's bytes only the length is
-    read. False if one cannot be read up to that header, which has to be below `end`; earlier ones are added.
+    The records begin at `pos`; a null value counts as no bytes. Records without a readable header of this name are left
+    out, and so are those whose offset is not above the last one in `offsets`. Of records that do not contain the name's
+    bytes, only the length is read. Return False if a length is impossible, or a record ends after `end`, while the
+    name's bytes are still ahead; the records before it are added.
     """
     last: i64 = base_offset - 1
     if len(offsets) > 0 and offsets[-1] > last:
@@ -322,7 +330,7 @@ def header_values(
 
 
 def _header(data: bytes, pos: i64, stop: i64, name: bytes) -> bytes | None:
-    """Return the value of the first header of this name, a null as no bytes; None if there is none to read."""
+    """Return the value of the first header of this name, no bytes for a null; None if none can be read."""
     count, pos = _varint(data, pos, stop)
     while count > 0 and pos < stop:
         size, pos = _varint(data, pos, stop)
@@ -344,16 +352,16 @@ def _header(data: bytes, pos: i64, stop: i64, name: bytes) -> bytes | None:
 def pick(
     data: bytes, pos: i64, end: i64, count: i64, wanted: list[int], index: i64 = 0
 ) -> tuple[int, list[bytes]] | None:
-    """Return how many of `count` records from `pos` on have a wanted offset delta, and their unchanged bytes.
+    """Return the number of records with a wanted offset delta, and their unchanged bytes.
 
-    `wanted` has the first and the last (inclusive) offset delta of ranges, in turn; disjoint and ascending, as the
-    records are. Return None if a record up to the last wanted one cannot be read up to its offset delta, or ends behind
-    `end`, or is out of order. Of records before the first wanted one, none of which may be missing, only the sizes are
-    read. The record at `pos` has the offset delta `index`.
+    There are `count` records, and the one at `pos` has the index and the offset delta `index`. `wanted` has the first
+    and the last offset delta (both inclusive) of each range in turn; ranges are disjoint, and ascending like the
+    records. Return None if a record up to the last wanted one cannot be read up to its offset delta, ends after `end`,
+    or is out of order. Before the first wanted record only sizes are read, if no record is missing there.
     """
     found: list[bytes] = []
     taken: i64 = 0
-    begun: i64 = -1  # where the neighbours that are taken together begin
+    begun: i64 = -1  # start of the neighbours that are taken together
     ranges: i64 = len(wanted)
     at: i64 = 0
     before: i64 = -1
@@ -393,10 +401,10 @@ def pick(
 
 
 def ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64, index: i64) -> tuple[i64, i64]:
-    """Return the index and position of the record with a wanted offset delta, of `count`, if sizes alone lead there.
+    """Return the index and position of the record with a wanted offset delta, if record sizes alone lead to it.
 
-    The record `index` at `pos` has that offset delta: if the sizes from there on lead to the wanted one, none is
-    missing before it. Otherwise return `index` and `pos`.
+    There are `count` records, and the one at `pos` has the index and the offset delta `index`. If the record with the
+    index `wanted` has that offset delta, too, none is missing before it. Otherwise return `index` and `pos`.
     """
     if wanted >= count:
         return index, pos
@@ -419,7 +427,7 @@ def ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64, index: i64) 
 
 
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """Return a zig-zag number of 32 bits, and where it ends."""
+    """Return a zig-zag number of 32 bits, and the position after it; `_FAR` if it is unreadable."""
     if pos >= end:
         return 0, _FAR
     byte: i64 = data[pos]
@@ -442,7 +450,7 @@ def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
 
 
 def _varlong(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """Return a zig-zag number of 64 bits, and where it ends."""
+    """Return a zig-zag number of 64 bits, and the position after it; `_FAR` if it is unreadable."""
     if pos >= end:
         return 0, _FAR
     byte: i64 = data[pos]
@@ -465,7 +473,7 @@ def _varlong(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
 
 
 def _after(data: bytes, pos: i64, stop: i64) -> i64:
-    """Return where a nullable field at `pos` ends."""
+    """Return the position after a nullable field at `pos`; `_FAR` if its size is unreadable."""
     size, pos = _varint(data, pos, stop)
     if size >= 0:
         return pos + size
@@ -475,7 +483,7 @@ def _after(data: bytes, pos: i64, stop: i64) -> i64:
 
 
 def _nullable(data: bytes, pos: i64, stop: i64) -> tuple[bytes | None, i64]:
-    """Return a nullable field, and where it ends."""
+    """Return a nullable field, and the position after it; `_FAR` if it is unreadable."""
     size, pos = _varint(data, pos, stop)
     if size < 0:
         if size != -1:
@@ -487,7 +495,7 @@ def _nullable(data: bytes, pos: i64, stop: i64) -> tuple[bytes | None, i64]:
 
 
 def _some_headers(data: bytes, pos: i64, stop: i64, errors: str) -> tuple[list[tuple[str, bytes | None]], i64]:
-    """Return the headers, and where they end."""
+    """Return the headers, and the position after them; `_FAR` if they are unreadable."""
     found: list[tuple[str, bytes | None]] = []
     count, pos = _varint(data, pos, stop)
     if count < 0 or pos > stop:

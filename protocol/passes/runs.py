@@ -1,8 +1,8 @@
 """Passes over the runs of an in-flight batch, for fetches, acknowledgements and state writes. Pure.
 
-A batch's runs are two lists: `starts`, ascending, and the status of each; the last run ends at `end` (exclusive). With
-order by key most runs have a record or two, so the cost of a pass for each run counts as much as the rest of a request.
-Statuses are compared as objects.
+A batch's runs are two lists: `starts`, ascending, and the status of each run; the last run ends at `end` (exclusive).
+With order by key most runs have one or two records, so the cost of a pass for each run counts as much as the rest of a
+request. Statuses are compared as objects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FAR: Final = 0x7FFF_FFFF_FFFF_FFFF  # no row reaches it
 
 
 def find(starts: list[Any], offset: i64, low: i64) -> i64:
-    """Return the index of the first start at or above `offset`, from `low` on."""
+    """Return the first index from `low` on whose start is at or above `offset`; the number of starts if none is."""
     high: i64 = len(starts)
     step: i64 = 1
     while low + step < high:
@@ -38,8 +38,10 @@ def find(starts: list[Any], offset: i64, low: i64) -> i64:
 
 
 def ascend(numbers: list[Any], highest: i64) -> bool:
-    """Return whether the ranges of `numbers`, of each its first and last offset (inclusive) and its type in turn,
-    ascend, and all types are among 0..highest. A range may begin where the one before ends.
+    """Return True if the ranges of `numbers` ascend, and all their types are among 0..highest.
+
+    A range has three numbers: its first and last offset (inclusive), and its type. It may begin at the last offset of
+    the range before it.
     """
     size: i64 = len(numbers)
     at: i64 = 0
@@ -67,15 +69,15 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """Apply acknowledgements from `at` on to runs, up to the first one that this pass does not handle.
+    """Apply acknowledgements from index `at` on to runs, up to the first one that this pass does not handle.
 
-    It handles one that accepts a run of the status `owned` without a neighbour of the status `target`. The run gets the
-    status `target`, and the rows to write are appended to `rows`.
+    It handles an acknowledgement that accepts exactly one run, which has the status `owned` and no neighbour of the
+    status `target`. The run gets the status `target`, and the rows to write are appended to `rows`.
 
-    `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
-    Returns the index of the first acknowledgement that was not applied, the number of accepted offsets, and the last
-    (inclusive) of them. `new_row(row_type, (first, last, state, count))` makes a row; a row that continues the last
-    one, with the same state and count, extends it instead.
+    `acks` has three numbers for each acknowledgement: its first and last offset (inclusive), and its type, which is 1
+    if it accepts. Returns the index of the first acknowledgement that was not applied, the number of accepted offsets,
+    and the last of them, or -1. `new_row(row_type, (first, last, state, count))` makes a row; a row that continues the
+    last one, with the same state and count, extends it instead.
     """
     count: i64 = len(acks) // 3
     runs: i64 = len(starts)
@@ -130,12 +132,12 @@ def from_front(
     fetch_cost: i64,
     far: float,
 ) -> tuple[list[Any], int, int]:
-    """Return available runs from the front, as long as they lower the cost of each offset.
+    """Return available parts from the front, the number with the lowest cost per offset, and `passed` after these.
 
-    The result is the parts, how many of them are the cheapest choice, and the value of `passed` after these. Parts are
-    (first, last, status), cut to the offsets from `first`, which is in a run, to `last` (both inclusive). `taken`
-    offsets were taken before, with `passed` runs of the state `waits` in front of them. A choice costs `fetch_cost`,
-    and 1 for each such run; the search ends when an offset costs `far` times the best.
+    A part is (first, last (inclusive), status): a run, cut to the offsets from `first`, which is in a run, to `last`
+    (both inclusive). `taken` offsets were taken before, with `passed` runs of the state `waits` in front of them. A
+    choice of parts costs `fetch_cost`, and 1 for each part behind such a run. The search ends when the cost per offset
+    exceeds `far` times the lowest one.
     """
     parts: list[Any] = []
     chosen: i64 = 0
@@ -198,10 +200,10 @@ def hand_out(
     new_range: Any,
     range_type: Any,
 ) -> int:
-    """Give runs the status `new`, as long as each part from `parts[at]` on is a whole one of the status `old`, and put
-    `new_range(range_type, (first, last, its delivery count))` at the end of `ranges`; return the first other index.
+    """Give runs the status `new`, as long as each part from `parts[at]` on is a whole run of the status `old`.
 
-    `new` is no neighbour's status.
+    For each of them `new_range(range_type, (first, last, delivery count))` is appended to `ranges`. Return the index of
+    the first part that is no such run. No neighbour of the runs may have the status `new`.
     """
     count: i64 = len(parts)
     runs: i64 = len(starts)
@@ -229,10 +231,10 @@ def hand_out(
 def settle(
     starts: list[Any], statuses: list[Any], end: i64, write_id: int
 ) -> tuple[list[Any], list[Any], list[Any], int]:
-    """Return the runs after the state write `write_id` has settled its part.
+    """Settle the runs that the state write `write_id` left pending; return the new starts and statuses of all runs.
 
-    Neighbours of equal status are joined. Also return the settled runs, as (first, last (inclusive), status), and the
-    lowest available offset, or -1.
+    Neighbours of the same status are joined. Also return the settled runs, as (first, last (inclusive), status), and
+    the lowest available offset, or -1.
     """
     new_starts: list[Any] = []
     new_statuses: list[Any] = []
@@ -269,17 +271,19 @@ def settle(
 
 
 def overlay(one: list[Any], other: list[Any], new_row: Any, row_type: Any) -> list[Any]:
-    """Two accounts, each of ascending, disjoint rows (first, last (inclusive), state, count), as one: where they
-    differ, the higher (count, state) counts; neighbours that could be one row are. `new_row(row_type, ...)` makes one.
+    """Return one account made of two, each with ascending, disjoint rows (first, last (inclusive), state, count).
+
+    Where both have a row, the one with the higher (count, state) is used. Neighbours that could be one row are joined.
+    `new_row(row_type, (first, last, state, count))` makes a row.
     """
     found: list[Any] = []
     at: i64 = 0
-    row: Any = _row(one, 0)  # the next one, None where a part of it is found
+    row: Any = _row(one, 0)  # the next row; None once a part of it was used
     first, last, state, count = _fields(row)
     rival_at: i64 = 0
     rival: Any = _row(other, 0)
     rival_first, rival_last, rival_state, rival_count = _fields(rival)
-    put: Any = None  # the last one found, which the next part may make longer; None where it has to be made
+    put: Any = None  # the last row, which the next part may extend; None if it has to be made
     put_first: i64 = -2
     put_last: i64 = -2
     put_state: i64 = 0
@@ -333,9 +337,9 @@ def _row(rows: list[Any], at: i64) -> Any:
 
 
 def _fields(row: Any) -> tuple[i64, i64, i64, i64]:
-    """Return the row's numbers, taken out of their objects all at once, which is far quicker than one by one.
+    """Return the row's numbers, unpacked all at once, which is far quicker than one by one.
 
-    Of no row: far away.
+    Without a row, first and last are `_FAR`, and state and count 0.
     """
     if row is None:
         return _FAR, _FAR, 0, 0
@@ -346,7 +350,7 @@ def _fields(row: Any) -> tuple[i64, i64, i64, i64]:
 def _put_row(
     found: list[Any], row: Any, first: i64, last: i64, state: i64, count: i64, new_row: Any, row_type: Any
 ) -> None:
-    """Append the row, if there is one; without `row` a new one."""
+    """Append `row`, or a new row if it is None; nothing if `last` is negative."""
     if last >= 0:
         if row is None:
             row = new_row(row_type, (first, last, state, count))
@@ -354,7 +358,7 @@ def _put_row(
 
 
 def is_combined(rows: list[Any]) -> bool:
-    """Return whether such rows are ascending, disjoint, and no two neighbours could be one."""
+    """Return True if these rows are ascending and disjoint, and no two neighbours could be one row."""
     end: i64 = -2
     end_state: i64 = -1
     end_count: i64 = -1
@@ -369,8 +373,9 @@ def is_combined(rows: list[Any]) -> bool:
 
 
 def is_account(rows: list[Any], row_type: Any, states: i64) -> bool:
-    """Return whether all of these are rows of that type that can be (first <= last, the bit of their state set in
-    `states`, nothing below 0), and combined, see `is_combined`.
+    """Return True if all of these are valid rows of the type `row_type`, and combined as in `is_combined`.
+
+    A row is valid if first <= last, no number is below 0, and the bit of its state is set in `states`.
     """
     end: i64 = -2
     end_state: i64 = -1
@@ -390,9 +395,9 @@ def is_account(rows: list[Any], row_type: Any, states: i64) -> bool:
 
 
 def available_in(starts: list[Any], statuses: list[Any], end: i64, first: i64, last: i64) -> tuple[int, int]:
-    """Return how many offsets from `first`, which is in a run, to `last` (both inclusive) are available.
+    """Return the number of available offsets from `first` to `last` (both inclusive), and the highest of them, or -1.
 
-    And the highest of them, or -1.
+    `first` must be in a run.
     """
     count: i64 = 0
     highest: i64 = -1
@@ -424,9 +429,11 @@ def available_in(starts: list[Any], statuses: list[Any], end: i64, first: i64, l
 
 
 def edges(ranges: list[Any], at: i64, base: i64, last: i64) -> tuple[list[int], int]:
-    """Return the parts of ascending, disjoint ranges (first, last (inclusive), ...) from `ranges[at]` on that lie
-    between `base` and `last` (both inclusive): the first and the last offset of each part, less `base`, in turn; and
-    the index of the first range with offsets behind `last`.
+    """Return the parts of ranges that lie between `base` and `last` (both inclusive), and an index.
+
+    Ranges are (first, last (inclusive), ...), ascending and disjoint; those before `ranges[at]` are not looked at. Of
+    each part the first and the last offset are returned in turn, less `base`. The index is that of the first range with
+    offsets above `last`, or the number of ranges.
     """
     found: list[int] = []
     count: i64 = len(ranges)
@@ -451,8 +458,10 @@ def edges(ranges: list[Any], at: i64, base: i64, last: i64) -> tuple[list[int], 
 def replaced(
     starts: list[Any], statuses: list[Any], end: i64, offsets: list[Any], old: Any, new: Any
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return runs, of which the last ends at `end` (exclusive), with `new` in the place of `old` at the offsets,
-    ascending and all in the runs. Neighbours of one status are one run. Then the offsets that had another status.
+    """Return runs with `new` in place of `old` at `offsets`, and the offsets that have another status.
+
+    The runs are returned as starts and statuses. The offsets are ascending, and all in the runs, the last of which ends
+    at `end` (exclusive). Neighbours of the same status become one run.
     """
     new_starts: list[Any] = []
     new_statuses: list[Any] = []
