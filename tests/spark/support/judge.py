@@ -6,7 +6,7 @@ import time
 from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, IsolationLevel, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 MARKERS_WITHIN_S: Final = 10.0
 """The time that the markers of ended transactions have: EndTxn is answered before they are in all partitions."""
@@ -58,9 +58,8 @@ def _wait_for_markers(bootstrap: str, partitions: list[TopicPartition]) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def ends(isolation: IsolationLevel) -> list[int]:
-        asked = admin.list_offsets(
-            {each: OffsetSpec.latest() for each in partitions}, isolation_level=isolation, request_timeout=20
-        )
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = admin.list_offsets(dict.fromkeys(partitions, latest), isolation_level=isolation, request_timeout=20)
         return [asked[each].result().offset for each in partitions]
 
     give_up = time.monotonic() + MARKERS_WITHIN_S
