@@ -8,8 +8,12 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 from tests.spark.support.session import open_session
+
+FILES_OF_BATCH: Final = 2
+"""The most files in a micro-batch."""
 
 
 def main(bootstrap: str, topic: str, folder: Path, options: list[str]) -> None:
@@ -17,7 +21,7 @@ def main(bootstrap: str, topic: str, folder: Path, options: list[str]) -> None:
     import shareq.spark
 
     shareq.spark.register(spark)
-    lines = spark.readStream.option("maxFilesPerTrigger", 2).text(str(folder / "lines"))
+    lines = spark.readStream.option("maxFilesPerTrigger", FILES_OF_BATCH).text(str(folder / "lines"))
     writer = (
         lines.repartition(3, "value")
         .selectExpr("value", "value as key")
