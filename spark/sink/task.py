@@ -32,6 +32,8 @@ from shareq.spark.sink.rows import Digest, Placed, placed
 if TYPE_CHECKING:
     import pyarrow
 
+KILLED_AFTER_S: Final = 3.0
+"""The time after which no task of a failed job runs: `spark.python.task.killTimeout` is 2 s by default."""
 NAMES: Final = "shareq-spark-"
 """The beginning of all transactional ids, and of the groups that hold marks."""
 
@@ -116,13 +118,25 @@ def commit(options: SinkOptions, version: Version, parts: Sequence[Part]) -> Non
                 _commit(network, part.transaction)
 
 
-def abort(options: SinkOptions, parts: Iterable[Part]) -> None:
-    """Abort the transactions, as far as that is possible now."""
-    with _network(options.client) as network:
+def abort(options: SinkOptions, version: Version, parts: Sequence[Part | None]) -> None:
+    """Abort the transactions of a batch; `parts` has None for each task whose success is not known.
+
+    Such a task may have been killed before it ended its transaction, or may still run: Spark gives it two seconds. So
+    its name is taken over, twice, which aborts what is open: readers of committed records would wait for it until its
+    timeout. Ends at the first failure to reach the cluster.
+    """
+    if not options.transactional:
+        return
+    with contextlib.suppress(ClientError), _network(options.client) as network:
         for part in parts:
-            if part.transaction is not None:
-                with contextlib.suppress(ClientError):  # taken over by another attempt, or left to its timeout
+            if part is not None and part.transaction is not None:
+                with contextlib.suppress(BrokerError):  # taken over by another attempt
                     transactions.end(network, part.transaction, committed=False)
+        unknown = [f"{_name(version)}-{number}" for number, part in enumerate(parts) if part is None]
+        for pause_s in (0.0, KILLED_AFTER_S) if unknown else ():
+            time.sleep(pause_s)
+            for name in unknown:
+                Transaction.begin(network, name, timeout_ms=options.timeout_ms)
 
 
 def _decide(

@@ -45,7 +45,7 @@ class BatchWriter(DataSourceArrowWriter):
         _commit(self._options, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        task.abort(self._options, [each.part for each in _written(messages)])
+        _abort(self._options, self._version, messages)
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -66,7 +66,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
         _commit(self._options, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        task.abort(self._options, [each.part for each in _written(messages)])
+        written = _written(messages)
+        if written:  # else the query's id is unknown here, and its next attempt aborts what is open
+            _abort(self._options, written[0].version, messages)
 
 
 def _context() -> TaskContext:
@@ -79,6 +81,10 @@ def _commit(options: SinkOptions, messages: Sequence[WriterCommitMessage | None]
     written = _written(messages)
     if written:
         task.commit(options, written[0].version, [each.part for each in written])
+
+
+def _abort(options: SinkOptions, version: Version, messages: Sequence[WriterCommitMessage | None]) -> None:
+    task.abort(options, version, [each.part if isinstance(each, Written) else None for each in messages])
 
 
 def _written(messages: Sequence[WriterCommitMessage | None]) -> list[Written]:

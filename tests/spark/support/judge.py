@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from confluent_kafka import Consumer, IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-MARKERS_WITHIN_S: Final = 10.0
+MARKERS_WITHIN_S: Final = 4.0
 """The time that the markers of ended transactions have: EndTxn is answered before they are in all partitions."""
 
 
