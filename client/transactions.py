@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Self
 
 from shareq.client.admin.calls import TRANSACTION, Calls, Outcome, Partition, refused
+from shareq.client.admin.transactions import take_over
 from shareq.client.core.list_offsets import by_topic
 from shareq.client.network import Network
 from shareq.client.produce.delivery import TransactionId
@@ -25,7 +26,6 @@ from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
 )
 from shareq.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
-from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -68,12 +68,7 @@ class Transaction:
         The broker aborts the transaction by itself when it is open for `timeout_ms`. Waits for one before it that is
         being committed.
         """
-
-        def take(answer: InitProducerIdResponse) -> Outcome[InitProducerIdResponse]:
-            return refused(answer.error_code, f"transactional id {name}") or answer
-
-        request = InitProducerIdRequest(name, timeout_ms)
-        answer = Calls(network).group(name, request, InitProducerIdResponse, take, kind=TRANSACTION, max_version=_INIT)
+        answer = take_over(Calls(network), name, timeout_ms=timeout_ms, max_version=_INIT)
         return cls(network, TransactionId(name, answer.producer_id, answer.producer_epoch))
 
     def add(self, partitions: Iterable[Partition]) -> None:

@@ -89,14 +89,7 @@ class Transactions:
 
         An id that does not exist is created. Raises BrokerError.
         """
-
-        def take(answer: InitProducerIdResponse) -> Outcome[InitProducerIdResponse]:
-            return refused(answer.error_code, f"transactional id {transactional_id}") or answer
-
-        request = InitProducerIdRequest(transactional_id, _FENCING_TIMEOUT_MS)
-        return self._calls.group(
-            transactional_id, request, InitProducerIdResponse, take, kind=TRANSACTION
-        ).producer_epoch
+        return take_over(self._calls, transactional_id, timeout_ms=_FENCING_TIMEOUT_MS).producer_epoch
 
     def producers(self, partitions: Iterable[Partition]) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
         """Return the producers that partitions remember."""
@@ -142,6 +135,23 @@ class Transactions:
                 f"No open transaction begins at offset {first_offset}; first offsets of open ones: {begun}.",
             )
         return hanging
+
+
+def take_over(
+    calls: Calls, transactional_id: str, *, timeout_ms: int, max_version: int | None = None
+) -> InitProducerIdResponse:
+    """Abort the open transaction of an id, shut out its producer, and return the new one. Raise BrokerError.
+
+    An id that does not exist is created. Waits for a transaction that is being committed.
+    """
+
+    def take(answer: InitProducerIdResponse) -> Outcome[InitProducerIdResponse]:
+        return refused(answer.error_code, f"transactional id {transactional_id}") or answer
+
+    request = InitProducerIdRequest(transactional_id, timeout_ms)
+    return calls.group(
+        transactional_id, request, InitProducerIdResponse, take, kind=TRANSACTION, max_version=max_version
+    )
 
 
 def _described(answer: DescribeTransactionsResponse) -> dict[str, Outcome[Transaction]]:

@@ -48,7 +48,7 @@ class SinkOptions:
     version: int | None = None
     compression: Compression = Compression.NONE
     timeout_ms: int = 900_000
-    """What a broker allows by default. Kafka's producers have a minute, and no micro-batch to wait for."""
+    """The most that a broker allows by default. Kafka's producers have a minute, and no micro-batch to wait for."""
 
     @classmethod
     def parse(cls, options: Mapping[str, str], *, streaming: bool) -> Self:

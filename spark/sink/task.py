@@ -1,10 +1,10 @@
 """The writing of one task's rows, and the commit of all tasks of a batch.
 
-A task writes in a transaction that nobody can read yet, marked with the number of its batch, and hands it over to the
-driver. Spark has the driver commit when each task has succeeded. The driver first marks, in a transaction of its own,
-which rows the batch has in which task, and then commits the tasks' transactions one after the other. When a batch is
-run again, a task whose transaction was committed finds its mark, writes nothing, and only counts; and the driver finds
-its mark, and refuses a batch of other rows before it commits anything of it.
+A task writes in a transaction, marked with the number of its batch, and hands it to the driver: readers of committed
+records do not see it yet. Spark has the driver commit when each task has succeeded. The driver first marks, in a
+transaction of its own, which rows the batch has in which task, and then commits the tasks' transactions one after the
+other. When a batch is run again, a task whose transaction was committed finds its mark, writes nothing, and only
+counts; and the driver finds its mark, and refuses a batch of other rows before it commits anything of it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.client import transactions
+from shareq.client.admin import Admin
 from shareq.client.bulk import BulkWriter
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError
@@ -51,7 +52,7 @@ class NotCommitted(Exception):
 
 
 class Version(NamedTuple):
-    """What is written once: by whom, and the number of the batch. None: there is no way to know it again."""
+    """The identity of a batch that is written once: its writer, and its number, None if it cannot be known again."""
 
     app_id: str
     number: int | None
@@ -133,10 +134,12 @@ def abort(options: SinkOptions, version: Version, parts: Sequence[Part | None]) 
                 with contextlib.suppress(BrokerError):  # taken over by another attempt
                     transactions.end(network, part.transaction, committed=False)
         unknown = [f"{_name(version)}-{number}" for number, part in enumerate(parts) if part is None]
+        known = Admin(network).transactions
         for pause_s in (0.0, KILLED_AFTER_S) if unknown else ():
             time.sleep(pause_s)
-            for name in unknown:
-                Transaction.begin(network, name, timeout_ms=options.timeout_ms)
+            for name, found in known.describe(unknown):
+                if not isinstance(found, BrokerError):  # else the task has begun none
+                    known.fence(name)
 
 
 def _decide(
