@@ -155,8 +155,9 @@ class Flusher:
         moved = [log for log, end_offset, _ in durable if not log.refusal and log.advance(end_offset)]
         for log, _, callbacks in durable:
             calls.answer(callbacks, log.refusal)
-        if moved and self.listeners:
-            calls.announce(moved, self.listeners)
+        for log in moved:
+            for listener in self.listeners:
+                calls.run(listener, log)
 
     # -- syncing
 
@@ -346,14 +347,6 @@ class _Calls:
                 callback(error)
             except Exception as failure:
                 self._failure = self._failure or failure
-
-    def announce(self, logs: list[PartitionLog], listeners: list[Callable[[PartitionLog], None]]) -> None:
-        for log in logs:
-            for listener in listeners:
-                try:
-                    listener(log)
-                except Exception as failure:
-                    self._failure = self._failure or failure
 
     def finish(self) -> None:
         if self._failure is not None:

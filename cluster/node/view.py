@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from shareq.broker.foundation.loop.coroutines import Begin
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import Breathe
 from shareq.broker.topics.nodes import NodeFigures, SeenNode, SeenNodes, SeenSlot
 from shareq.cluster.forward.node_figures import figures_in, request
@@ -68,9 +68,7 @@ class NodesAround:
 
     def _ask(self, node: Node) -> Pending[NodeFigures | str]:
         if self._link is None:
-            answer: Pending[NodeFigures | str] = Pending()
-            answer.complete("nodes do not ask each other here")
-            return answer
+            return completed("nodes do not ask each other here")
         return self._link.send(node.node_id, request(), timeout_ms=PATIENCE_MS, lane=LANE).then(_figures_or_problem)
 
     def _seen(self, node: Node, found: NodeFigures | str) -> SeenNode:
@@ -81,15 +79,11 @@ class NodesAround:
 
     async def _slots(self, owners: Mapping[SlotId, str], nodes: Mapping[str, Node]) -> list[SeenSlot]:
         seen = []
-        for slot in _in_order(owners):
+        for slot in sorted(owners):
             owner = nodes.get(owners[slot])
             seen.append(SeenSlot(*slot, None if owner is None else owner.node_id, self._epoch_of(slot)))
             await self._breathe()
         return seen
-
-
-def _in_order(slots: Iterable[SlotId]) -> list[SlotId]:
-    return sorted(slots)
 
 
 def _figures_or_problem(answer: Message | LinkFailure) -> NodeFigures | str:

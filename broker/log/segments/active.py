@@ -100,11 +100,9 @@ class ActiveSegment:
 
     def write(self) -> None:
         """Write the buffer. After an OSError, the caller must call `take_back`."""
-        segment = self.segment
         self._buffers.append(self._tail)
-        segment.append(self._buffers, self.position - segment.size)
-        self._buffers = []
-        self._tail = bytearray()
+        self.segment.append(self._buffers, self.buffered_bytes)
+        self.drop_buffers()
         self._mark = mark = self._map.mark()
         if mark.entries * OFFSET_ENTRY_BYTES >= self._settings.segment_index_bytes:
             self._size_limit = -1
