@@ -468,8 +468,8 @@ class SharePartitionManager:
         return leader
 
     def _letters_done(self, leader: SharePartitionLeader) -> None:
-        """When no letter is left to write, notify those that wait for that, and drop the share partition if its group's
-        last member has left.
+        """Notify those that wait for letters once none is left to write; drop the share partition if the group's last
+        member has left.
         """
         if leader.owes_letters:
             return

@@ -33,7 +33,7 @@ def is_about_key_shares(seed: int) -> bool:
 
 
 class KeyShares:
-    """What keys may have in a seed's world."""
+    """The settings of a seed's world for records of a key in hand and for the look-ahead."""
 
     def __init__(self, world: World, seed: int) -> None:
         self._world = world

@@ -1,4 +1,4 @@
-"""What a consumer of another client library sees of a topic: each record as columns of the sink."""
+"""The records of a topic as a consumer of another client library sees them, in columns of the sink."""
 
 from __future__ import annotations
 
