@@ -44,6 +44,7 @@ const tokenButton = document.getElementById("token");
 let session = null;
 let polling = null;
 let asking = null;
+let shows = 0;
 
 function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
@@ -55,7 +56,10 @@ function wrong(message) {
 }
 
 async function open() {
-  session = await get("session");
+  const number = shows;
+  const found = await get("session");
+  if (number !== shows) return found;
+  session = found;
   showClusters();
   tokenButton.hidden = session.read_only;
   text(tokenButton, session.may_change ? "Token: in use" : "Token");
@@ -88,17 +92,26 @@ async function ensureSession() {
   }
 }
 
+// Each call ends those before it: a session that comes after its address was left opens no view.
 async function show() {
+  const number = (shows += 1);
   polling?.stop();
   polling = null;
-  if (choose(place().parameters.cluster ?? "")) session = null;
-  if (session === null && !(await ensureSession())) {
-    if (session === null) setTimeout(() => session === null && asking === null && show(), 3000);
-    return;
+  if (choose(place().parameters.cluster ?? "")) {
+    session = null;
+    main.replaceChildren();
+  }
+  for (const each of document.querySelectorAll("#views a")) each.href = link(each.dataset.view);
+  if (session === null) {
+    const opened = await ensureSession();
+    if (number !== shows) return;
+    if (!opened) {
+      setTimeout(() => number === shows && asking === null && show(), 3000);
+      return;
+    }
   }
   wrong(null);
   const { name, parameters: { cluster, ...parameters } } = place();
-  for (const each of document.querySelectorAll("#views a")) each.href = link(each.dataset.view);
   const view = VIEWS[name](parameters, { session, again: () => polling?.soon() });
   for (const each of document.querySelectorAll("#views a")) {
     const here = each.dataset.view === (view.part ?? name);
