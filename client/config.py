@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Self
 
 from shareq.client.properties import Properties, boolean, listed, one_of, whole_number
@@ -108,6 +108,15 @@ class ClientConfig:
         if config.receive_message_max_bytes < config.fetch_max_bytes + 512:
             raise given.error("receive.message.max.bytes", "must be at least 512 more than fetch.max.bytes")
         return config
+
+    def within(self, timeout_ms: int) -> Self:
+        """Return the same configuration without a timeout that is longer than this."""
+        return replace(
+            self,
+            default_api_timeout_ms=min(self.default_api_timeout_ms, timeout_ms),
+            request_timeout_ms=min(self.request_timeout_ms, timeout_ms),
+            connection_setup_timeout_ms=min(self.connection_setup_timeout_ms, timeout_ms),
+        )
 
     @property
     def security_protocol(self) -> str:

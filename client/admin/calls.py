@@ -28,6 +28,7 @@ Outcome: TypeAlias = V | ClientError
 Routes: TypeAlias = tuple[dict[int, list[K]], dict[K, ClientError]]
 """Keys by the node that answers for them, and errors of keys without a known node."""
 Partition = tuple[str, int]
+NOBODY: Final[Mapping[int, str]] = {}
 
 
 class KnownSum(NamedTuple):
@@ -50,10 +51,13 @@ def total(values: Iterable[int | None]) -> int | None:
 
 
 class Calls:
-    """The sender of requests over a `Network`, with its rules on threads."""
+    """The sender of requests over a `Network`, with its rules on threads. `silent`: brokers that `each` does not ask,
+    with the reason, which becomes the error of their keys.
+    """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, silent: Mapping[int, str] = NOBODY) -> None:
         self.network = network
+        self._silent = silent
 
     # -- one request, one answer
 
@@ -113,6 +117,29 @@ class Calls:
         routes: Callable[[Sequence[int], int], Routes[int]] = lambda left, _: ({node: [node] for node in left}, {})  # noqa: E731
         yield from self.each(given, routes, lambda _: request, take).items()
 
+    def brokers_once(self, request: Message, answers: type[M], what: str, *, timeout_ms: int) -> dict[int, Outcome[M]]:
+        """Ask all brokers once, each with this timeout; return the answers by node, with errors in the places of
+        answers. Raises as `Network.brokers`, and UnsupportedApi.
+        """
+        found: dict[int, Outcome[M]] = {}
+        asked: dict[int, Exchange] = {}
+        for node in sorted(self.network.brokers()):
+            try:
+                asked[node] = self.network.submit(node, request, timeout_ms=timeout_ms)
+            except Unreachable as error:
+                found[node] = error
+        self.network.collect(list(asked.values()))
+        for node, exchange in asked.items():
+            try:
+                answer = exchange.result()
+            except ClientError as error:
+                found[node] = error
+                continue
+            assert isinstance(answer, answers)
+            code = getattr(answer, "error_code", ErrorCode.NONE)
+            found[node] = refused(code, what, getattr(answer, "error_message", None)) or answer
+        return found
+
     # -- many keys, each of which some node answers for
 
     def each(
@@ -136,6 +163,9 @@ class Calls:
             by_node, failures = routes(left, tries.left_ms)
             asked: list[tuple[Exchange, list[K]]] = []
             for node, of_node in by_node.items():
+                if node in self._silent:
+                    done |= dict.fromkeys(of_node, ClientError(self._silent[node]))
+                    continue
                 try:
                     timeout_ms = min(tries.left_ms, self.network.config.request_timeout_ms)
                     exchange = self.network.submit(

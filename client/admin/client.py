@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shareq.client.admin.calls import Calls
+from shareq.client.admin.calls import NOBODY, Calls
 from shareq.client.network import Network
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ class Admin:
     redrives: cached_property[Redrives] = _subject("redrives", "Redrives")
     """Redrives of dead letters, by requests that only shareq serves."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, silent: Mapping[int, str] = NOBODY) -> None:
         self.network = network
-        self.calls = Calls(network)
+        self.calls = Calls(network, silent=silent)
+
+    def without(self, silent: Mapping[int, str]) -> Admin:
+        """Return an administrator over the same network that does not ask these brokers about many things: such a
+        broker's things have an error with the given text, at once.
+        """
+        return Admin(self.network, silent=silent)

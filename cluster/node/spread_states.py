@@ -41,6 +41,10 @@ MOST_TOGETHER: Final = 1_000
 """The most share partitions in one request."""
 TIMEOUT_MS: Final = 10_000
 """The timeout of a request to the owner of a state: longer than it takes to notice that the owner has ended."""
+SUMMARY_TIMEOUT_MS: Final = 2_000
+"""The timeout of a request for summaries, so that an answer about many owners need not wait for a silent one."""
+SUMMARY_LANE: Final = 2
+"""The lane of these requests: a late answer ends their connection, and the changes of states have another one."""
 
 
 class Initialize(NamedTuple):
@@ -193,7 +197,7 @@ class SpreadStates:
         group_id, node_id, operation = calls[0].key.group_id, calls[0].node_id, calls[0].operation
         if isinstance(operation, Summarize):
             request: Message = _summaries(calls)
-            least = 1
+            least, timeout_ms, lane = 1, SUMMARY_TIMEOUT_MS, SUMMARY_LANE
         else:
             own = self._coordinated(group_id)
             if own is None:
@@ -203,8 +207,8 @@ class SpreadStates:
             how = operation.how if isinstance(operation, Initialize) else How.WIPE
             asked = Asked(how, own.node_id, own.generation, self._number)
             request = _initializations(calls, asked) if isinstance(operation, Initialize) else _deletions(calls, asked)
-            least = 0
-        sent = self._link.send(node_id, request, timeout_ms=TIMEOUT_MS, min_version=least)
+            least, timeout_ms, lane = 0, TIMEOUT_MS, 0
+        sent = self._link.send(node_id, request, timeout_ms=timeout_ms, min_version=least, lane=lane)
         sent.on_complete(lambda answer: self._heard(calls, answer))
 
     def _heard(self, calls: list[_Call], answer: Message | LinkFailure) -> None:

@@ -234,13 +234,7 @@ def _understood(look: Look) -> Look:
 
 def _bounded(config: ClientConfig, timeout_ms: int) -> ClientConfig:
     """Return the client's configuration, with times and sizes of one who waits at a browser."""
-    return replace(
-        config,
-        default_api_timeout_ms=min(config.default_api_timeout_ms, timeout_ms),
-        request_timeout_ms=min(config.request_timeout_ms, timeout_ms),
-        connection_setup_timeout_ms=min(config.connection_setup_timeout_ms, timeout_ms),
-        fetch_max_bytes=min(config.fetch_max_bytes, FETCH_BYTES),
-    )
+    return replace(config.within(timeout_ms), fetch_max_bytes=min(config.fetch_max_bytes, FETCH_BYTES))
 
 
 def _json(value: Json, status: int = 200) -> web.Response:

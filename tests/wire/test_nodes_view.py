@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -13,7 +14,15 @@ import pytest
 
 from shareq.ops.records_api import RecordsApi
 from shareq.testing import Broker
-from tests.support.node_process import NodeProcess, command_line, number, shareq
+from tests.support.node_process import (
+    NodeProcess,
+    accepted,
+    command_line,
+    configure,
+    number,
+    produced,
+    shareq,
+)
 from tests.support.waiting import until
 
 TOKEN = "nodes-operator-0123456789"
@@ -31,10 +40,22 @@ def nodes_by(node: NodeProcess) -> dict[int, dict[str, Any]]:
     return {row["node_id"]: row for row in RecordsApi(url_of(node), TOKEN).nodes()}
 
 
+def top(node: NodeProcess, *options: str) -> dict[str, Any]:
+    """Return what `shareq top` prints."""
+    printed: dict[str, Any] = json.loads(
+        shareq("top", "--once", "--every", "0.1", "--json", *options, "-b", node.bootstrap)
+    )
+    return printed
+
+
+def api_of(node: NodeProcess, token: Path) -> tuple[str, ...]:
+    """Return the options of a command that uses a node's records API."""
+    return ("--api", url_of(node), "--api-token-file", str(token))
+
+
 def nodes_in_top(node: NodeProcess, token: Path) -> dict[int, dict[str, Any]]:
     """Return the rows of nodes that `shareq top` prints."""
-    command = ("top", "--once", "--every", "0.1", "--json", "--api", url_of(node), "--api-token-file", str(token))
-    return {row["node"]: row for row in json.loads(shareq(*command, "-b", node.bootstrap))["nodes"]}
+    return {row["node"]: row for row in top(node, *api_of(node, token))["nodes"]}
 
 
 @pytest.mark.parametrize("placement", ["topic", "one"])
@@ -67,3 +88,47 @@ def test_any_node_shows_all_of_them_also_one_that_stands_still(tmp_path: Path, p
             assert (stopped["slots"], bool(stopped["problem"])) == (None, True)
             assert took_s < 5.5, "it has two seconds; those who miss it wait for six"
             until(lambda: nodes_by(first)[number(second)]["problem"] is None, "it answers again")
+
+
+GROUPS = [f"group-{number}" for number in range(8)]
+TOPICS = [f"topic-{number}" for number in range(2)]
+
+
+def test_top_shows_the_groups_of_the_others_while_a_node_stands_still(tmp_path: Path) -> None:
+    """It stands still for longer than clients wait for an answer, and no other node takes its slots over."""
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    with Broker() as cluster:
+        start = ["serve", "--cluster", cluster.bootstrap, "--listen", "127.0.0.1:0"]
+        start += ["--set", "shareq.cluster.placement=topic", "--set", f"shareq.cluster.slots={SLOTS}"]
+        start += ["--set", "shareq.cluster.session.timeout.ms=300000"]
+        start += ["--records-api", "127.0.0.1:0", "--records-api-token-file", str(token)]
+        with command_line(tmp_path, start) as first, command_line(tmp_path, start) as second:
+            for node in (first, second):
+                node.wait_until_ready()
+            until(
+                lambda: [row["slots"] for row in nodes_by(first).values()] == [SLOTS, SLOTS], "both serve their slots"
+            )
+            for topic in TOPICS:
+                shareq("topics", "create", topic, "-b", first.bootstrap)
+                asyncio.run(produced(cluster.bootstrap, topic, b"1", b"2"))
+            for group in GROUPS:
+                configure(first.bootstrap, group)
+                for topic in TOPICS:
+                    asyncio.run(accepted(first.bootstrap, group, topic, 1))
+            whole = top(first)
+            assert [row["group"] for row in whole["groups"]] == GROUPS
+            assert {row["lag"] for row in whole["groups"]} == {len(TOPICS)}
+            second.process.send_signal(signal.SIGSTOP)
+            for options in ((), api_of(first, token)):
+                began = time.monotonic()
+                shown = top(first, *options)
+                took_s = time.monotonic() - began
+                (silent,) = [row for row in shown["nodes"] if row["problem"]]
+                assert (silent["node"], silent["address"]) == (number(second), second.bootstrap)
+                assert 0 < len(shown["groups"]) < len(GROUPS), "those that the other node coordinates"
+                assert {(row["lag"] or 0) + row["unknown"] for row in shown["groups"]} == {len(TOPICS)}
+                assert took_s < 20, "a client waits for half a minute"
+            second.process.send_signal(signal.SIGCONT)
+            until(lambda: top(first)["groups"] == whole["groups"], "all are shown again")

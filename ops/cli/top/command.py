@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from shareq.client.errors import ClientError
-from shareq.ops.cli.output.printing import has_rich, table_lines
+from shareq.ops.cli.output.printing import has_rich, printable, table_lines
 from shareq.ops.cli.shared.api import api_options, records_api
 from shareq.ops.cli.shared.command import Session, cluster_command
 from shareq.ops.cli.shared.exits import USAGE, exit_with
@@ -25,6 +25,8 @@ from shareq.ops.records_api import RecordsApi
 if TYPE_CHECKING:
     from shareq.ops.cli.top.screen import Screen
 
+MOST_MS: Final = 5_000
+"""The longest timeout of a request, whatever the configuration says: the screen is to be drawn again."""
 _KEY: Final = re.compile(r"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
 _KEYS: Final = {
     "\x1b[A": "up",
@@ -51,6 +53,8 @@ def _text(row: TopRow) -> str:
         parts.append("\n".join(table_lines(row.nodes, NODES)))
     if row.left_out:
         parts.append(left_out(row))
+    if row.api_problem is not None:
+        parts.append(printable(row.api_problem))
     return "\n\n".join(parts)
 
 
@@ -97,6 +101,7 @@ def top(
     comparison is printed. Lag and finished records are read over Kafka's protocol; the records API of shareq (--api)
     adds deliveries, redeliveries, records in flight, how many of them are locked, and their age.
     """
+    session.config = session.config.within(MOST_MS)
     found = records_api(session, api, api_token_file)
     if once or session.as_json or not (sys.stdout.isatty() and sys.stdin.isatty()):
         return _comparisons(session, found, every_s, patterns, 1 if once else None)

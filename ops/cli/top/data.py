@@ -7,6 +7,7 @@ records API of shareq, if given. None means unknown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from heapq import nsmallest
 from typing import Annotated, Any, Final, NamedTuple
@@ -15,9 +16,11 @@ from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, batched, sum_known
 from shareq.client.admin.share_groups import SharePosition
 from shareq.client.core.list_offsets import LATEST
-from shareq.client.errors import ClientError
+from shareq.client.errors import ClientError, Unreachable
 from shareq.ops.records_api import RecordsApi
 
+PATIENCE_MS: Final = 2_000
+"""The time in which each broker has to list its groups; one that does not is left out of the sample."""
 MOST_GROUPS: Final = 1_000
 MOST_PARTITIONS: Final = 50_000
 """Share groups, and partitions that they have begun, of one sample: it is taken every other second."""
@@ -56,6 +59,7 @@ class Sample(NamedTuple):
     now_ms: int | None
     left_out: int = 0
     nodes: Sequence[TopNodeRow] = ()
+    api_problem: str | None = None
 
 
 class TopGroupRow(NamedTuple):
@@ -103,7 +107,11 @@ class TopRow(NamedTuple):
     groups: Annotated[tuple[TopGroupRow, ...], "Share groups."]
     topics: Annotated[tuple[TopTopicRow, ...], "Topics that they have begun."]
     left_out: Annotated[int, "Groups beyond the first 1,000, those with members first."]
-    nodes: Annotated[tuple[TopNodeRow, ...], "Nodes before a cluster; none without the records API of one."] = ()
+    nodes: Annotated[
+        tuple[TopNodeRow, ...],
+        "Nodes before a cluster, by the records API of one; brokers that do not answer, also without it.",
+    ] = ()
+    api_problem: Annotated[str | None, "Why the records API did not answer."] = None
 
 
 class PartitionView(NamedTuple):
@@ -132,9 +140,24 @@ class MemberView(NamedTuple):
 
 def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[str] = ()) -> Sample:
     """Return a sample of share groups, with `patterns` only those whose name matches one: at most `MOST_GROUPS`, those
-    with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
+    with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out, as
+    are those of brokers that do not answer.
     """
-    listed, count = _listed(admin, patterns)
+    if api is None:
+        return _sample(admin, at_s, patterns, None, None)
+    with ThreadPoolExecutor(1) as beside:  # it waits for nodes, as the requests over the wire do
+        return _sample(admin, at_s, patterns, api, beside.submit(_nodes, api))
+
+
+def _sample(
+    admin: Admin,
+    at_s: float,
+    patterns: Sequence[str],
+    api: RecordsApi | None,
+    nodes: Future[list[TopNodeRow]] | None,
+) -> Sample:
+    listed, count, silent = _listed(admin, patterns)
+    admin = admin.without(silent)
     positions: dict[str, dict[Partition, Outcome[SharePosition]]] = {}
     asked = begun = 0
     for some in batched(listed, 50):
@@ -149,25 +172,36 @@ def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[s
     found = admin.topics.offsets(dict.fromkeys(sorted(wanted), LATEST)) if wanted else {}
     ends = {each: one.offset or 0 for each, one in found.items() if not isinstance(one, ClientError)}
     groups = {group: _group(listed[group], each, ends) for group, each in positions.items()}
-    now_ms = None if api is None else _add_api(groups, api)
+    known: list[TopNodeRow] = []
+    now_ms = problem = None
+    if api is not None and nodes is not None:
+        try:
+            now_ms = _add_api(groups, api)
+            known = nodes.result()
+        except Unreachable as error:
+            problem = str(error)
     sums: dict[str, int] = {}
     for (topic, _), end in ends.items():
         sums[topic] = sums.get(topic, 0) + end
-    return Sample(at_s, groups, sums, now_ms, count - asked, () if api is None else _nodes(api))
+    return Sample(at_s, groups, sums, now_ms, count - asked, _with_silent(known, admin, silent), problem)
 
 
-def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]:
-    """Return the states of at most `MOST_GROUPS` groups, and the number of all groups."""
+def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int, dict[int, str]]:
+    """Return the states of at most `MOST_GROUPS` groups, the number of all groups, and the brokers that do not answer,
+    with the reason.
+    """
     count = 0
+    found, failed = admin.groups.found_soon(("share",), timeout_ms=PATIENCE_MS)
 
     def rows() -> Iterator[tuple[bool, str, str]]:
         nonlocal count
-        for row in admin.groups.find(("share",)):
+        for row in found:
             if not patterns or any(fnmatchcase(row.group_id, each) for each in patterns):
                 count += 1
                 yield row.state == "Empty", row.group_id, row.state
 
-    return {name: state for _, name, state in nsmallest(MOST_GROUPS, rows())}, count
+    listed = {name: state for _, name, state in nsmallest(MOST_GROUPS, rows())}
+    return listed, count, {node: str(error) for node, error in failed.items()}
 
 
 def _group(
@@ -204,6 +238,16 @@ def _nodes(api: RecordsApi) -> list[TopNodeRow]:
     return [TopNodeRow(**{field: row[name] for field, name in names.items()}) for row in api.nodes()]
 
 
+def _with_silent(known: Sequence[TopNodeRow], admin: Admin, silent: Mapping[int, str]) -> list[TopNodeRow]:
+    """Return the rows of nodes, with one for each broker that did not answer."""
+    rows = {row.node: row for row in known}
+    addresses = admin.network.core.known_brokers
+    for node, problem in silent.items():
+        row = rows.get(node) or TopNodeRow(node, str(addresses.get(node, "")), None, None, None, None, None, None)
+        rows[node] = row if row.problem else row._replace(problem=problem)
+    return [rows[node] for node in sorted(rows)]
+
+
 def rates(before: Sample | None, now: Sample) -> TopRow:
     """Return the rows of a sample, with rates since the one before."""
     seconds = None if before is None else now.at_s - before.at_s
@@ -211,7 +255,8 @@ def rates(before: Sample | None, now: Sample) -> TopRow:
     old_ends = {} if before is None else before.ends
     groups = [_group_row(name, old_groups.get(name), each, seconds, now.now_ms) for name, each in now.groups.items()]
     topics = [TopTopicRow(name, end, _rate(old_ends.get(name), end, seconds)) for name, end in now.ends.items()]
-    return TopRow(seconds, tuple(sorted(groups)), tuple(sorted(topics)), now.left_out, tuple(now.nodes))
+    found = tuple(sorted(groups)), tuple(sorted(topics))
+    return TopRow(seconds, *found, now.left_out, tuple(now.nodes), now.api_problem)
 
 
 def _group_row(

@@ -144,6 +144,8 @@ class Screen:
             words.append(nodes(self._row))
         if self._row is not None and self._row.left_out:
             words.append(left_out(self._row))
+        if self._row is not None and self._row.api_problem is not None:
+            words.append(printable(self._row.api_problem))
         if self.trouble is not None:
             words.append(printable(self.trouble))
         return "  |  ".join([*words, "? help"])

@@ -247,6 +247,39 @@ def test_a_change_is_sent_again_when_the_connection_is_lost(world: World) -> Non
     assert Admin(world.network(broker)).topics.delete(["t"]) == {"t": b"t" * 16}
 
 
+def listing(broker: ScriptedBroker, *groups: str) -> None:
+    rows = [ListedGroup(group, group_type="share") for group in groups]
+    broker.scripts[ApiKey.LIST_GROUPS] = lambda _: ListGroupsResponse(groups=rows)
+
+
+def test_groups_are_found_soon_although_a_broker_fails_and_what_it_leads_has_its_reason(world: World) -> None:
+    one, two = world.broker(1), world.broker(2)
+    listing(one, "a")
+
+    def hang_up(_: Message) -> Message:
+        raise HangUp
+
+    two.scripts[ApiKey.LIST_GROUPS] = hang_up
+    one.scripts[ApiKey.LIST_OFFSETS] = two.scripts[ApiKey.LIST_OFFSETS] = offsets(7)
+    world.topics = [topic(1, 2)]
+    admin = Admin(world.network(one))
+    found, failed = admin.groups.found_soon(["share"], timeout_ms=2_000)
+    assert ([each.group_id for each in found], list(failed)) == (["a"], [2])
+    assert isinstance(failed[2], Unreachable)
+    ends = admin.without({2: "it is silent"}).topics.offsets({("t", 0): LATEST, ("t", 1): LATEST})
+    assert getattr(ends["t", 0], "offset", None) == 7
+    assert str(ends["t", 1]) == "it is silent"
+    assert asked(two, ListOffsetsRequest) == []
+    assert world.clock.slept == [], "nothing is tried again"
+
+
+def test_groups_are_asked_for_again_if_no_broker_answers_the_first_time(world: World) -> None:
+    broker = world.broker(1)
+    said = iter([ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), ListGroupsResponse()])
+    broker.scripts[ApiKey.LIST_GROUPS] = lambda _: next(said)
+    assert Admin(world.network(broker)).groups.found_soon(timeout_ms=2_000) == ([], {})
+
+
 def test_portions_are_lists_of_a_size() -> None:
     assert list(batched(range(5), 2)) == [[0, 1], [2, 3], [4]]
     assert list(batched((), 2)) == []
