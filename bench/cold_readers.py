@@ -4,8 +4,9 @@
     python -m bench.cold_readers --mb 2000 --rounds 3 --only shareq
 
 In each round a fresh broker gets a topic of old records; then one producer writes a record every 4 ms to another topic,
-alone, and while a consumer reads the old ones from the first offset. The disk is made cold by having the system forget
-the files. With a slow disk each read of it takes 30 ms longer, in whichever thread: shareq's alone can be slowed down.
+alone, while a consumer reads the old ones from the first offset, and while it reads as many from another broker. The
+disk is made cold by having the system forget the files. With a slow disk each read of it takes 30 ms longer, in
+whichever thread: shareq's alone can be slowed down.
 """
 
 from __future__ import annotations
@@ -135,10 +136,10 @@ def forget(folder: Path) -> None:
             os.close(fd)
 
 
-def watched(address: str, pid: int, mb: int, stalls: Stalls) -> Phase:
-    """Read the old records while the producer writes; the reader is this process."""
+def watched(address: str, pid: int, mb: int, stalls: Stalls, produce_to: str | None = None) -> Phase:
+    """Read the old records while the producer writes, there or to another broker; the reader is this process."""
     stalls.begin()
-    prober, phase = Prober(address, MOST_S), Phase()
+    prober, phase = Prober(produce_to or address, MOST_S), Phase()
     consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "enable.auto.commit": False})
     consumer.assign([TopicPartition(OLD, 0, 0)])
     began, before, got = time.perf_counter(), cpu_seconds(pid), 0
@@ -190,6 +191,19 @@ def alone(address: str) -> Phase:
     return Phase(prober.stop())
 
 
+def apart(address: str, kind: Kind, mb: int) -> Phase:
+    """Watch the producer while the reader reads from a broker of its own: what their share of the CPUs alone costs."""
+    folder = Path(tempfile.mkdtemp(prefix=f"apart-{kind}-", dir=SCRATCH))
+    other: Shareq | ApacheKafka = ApacheKafka(folder) if kind == "apache" else Shareq(folder)
+    try:
+        other.start()
+        fill(other.address, mb)
+        return watched(other.address, other.pid, mb, NO_STALLS, produce_to=address)
+    finally:
+        other.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def round_of(kind: Kind, mb: int, *, slow: bool) -> dict[str, Phase]:
     """Return the phases of one round, by name."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
@@ -204,6 +218,7 @@ def round_of(kind: Kind, mb: int, *, slow: bool) -> dict[str, Phase]:
         fill(broker.address, mb)
         phases = {"alone": alone(broker.address)}
         phases["warm"] = watched(broker.address, broker.pid, mb, stalls)
+        phases["apart"] = apart(broker.address, kind, mb)
         forget(folder)
         phases["cold"] = watched(broker.address, broker.pid, mb, stalls)
         if slow and isinstance(broker, Shareq):

@@ -16,7 +16,8 @@ ROWS = (
         "{:.1f}",
         NOT_HELD_UP,
     ),
-    Row("cold_reader_times", "the same, read from the disk", "{:.1f}", NOT_HELD_UP),
+    Row("apart_reader_times", "the same, the reader at a broker of its own: the cost of shared CPUs alone", "{:.1f}"),
+    Row("cold_reader_times", "p99 of a produce beside a reader from the disk, to that without", "{:.1f}", NOT_HELD_UP),
     Row("cold_reader_p99", "p99 of a produce beside a reader from the disk, ms", "{:.1f}"),
     Row("cold_reader_cpu", "broker CPU per GB read from the disk, s", "{:.2f}", AS_CHEAP),
 )
@@ -30,10 +31,15 @@ def measure(stage: Stage, scale: Scale) -> Sample:
         fill(broker.address, mb)
         without = alone(broker.address)
         warm = watched(broker.address, broker.pid, mb, NO_STALLS)
+        with stage.fresh() as other:
+            other.start()
+            fill(other.address, mb)
+            apart = watched(other.address, other.pid, mb, NO_STALLS, produce_to=broker.address)
         forget(broker.folder)
         cold = watched(broker.address, broker.pid, mb, NO_STALLS)
     return {
         "warm_reader_times": warm.at(0.99) / without.at(0.99),
+        "apart_reader_times": apart.at(0.99) / without.at(0.99),
         "cold_reader_times": cold.at(0.99) / without.at(0.99),
         "cold_reader_p99": cold.at(0.99),
         "cold_reader_cpu": cold.cpu_s_gb,
