@@ -28,7 +28,7 @@ SCRATCH = ROOT / ".cache" / "bench"
 
 
 class Reachable(Protocol):
-    """A running broker, as client programs need it."""
+    """The part of a running broker that client programs use."""
 
     @property
     def address(self) -> str: ...
@@ -38,7 +38,7 @@ class Reachable(Protocol):
 
 
 class RunningBroker(Reachable, Protocol):
-    """A running broker, as figures need it."""
+    """The part of a running broker that figures use."""
 
     @property
     def folder(self) -> Path: ...
@@ -78,7 +78,7 @@ class Secure:
 
 
 def secured(folder: Path) -> Secure:
-    """Make an authority and certificates, in a folder that exists."""
+    """Make an authority and certificates in an existing folder."""
     authority = Authority(folder)
     return Secure(free_port(), authority.certificate, authority.sign("broker", "DNS:localhost").both)
 
@@ -175,7 +175,7 @@ def fresh(
 ) -> Iterator[RunningBroker]:
     """Yield a broker that is not started yet; stop and remove it at the end.
 
-    With `secure` it has that listener, too. `packages` has another shareq than this checkout's. `settings` are
+    With `secure` it also has a TLS listener. `packages` is a folder with another shareq to run. `settings` are
     properties.
     """
     SCRATCH.mkdir(parents=True, exist_ok=True)

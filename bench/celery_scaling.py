@@ -6,7 +6,7 @@
 
 Each task sleeps, as one that waits for another service does; each worker has two processes. All tasks are sent, then
 the workers start. The time counts while all processes are at work: from the first moment with a task in each until nine
-tenths of the tasks have begun. So the rate without any cost is known: a task in each process, again and again.
+tenths of the tasks have begun. So the ideal rate is known: every process sleeps through one task after another.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def part(self) -> float:
-        """The share of the rate that sleeping alone allows."""
+        """The rate, divided by that of workers that only sleep."""
         return self.rate * TASK_S / (self.workers * AT_ONCE)
 
 

@@ -50,7 +50,7 @@ _LONGEST: Final = re.compile(r'^shareq_event_loop_stall_seconds_bucket\{le="([^"
 
 @dataclass(slots=True)
 class Phase:
-    """One phase of a round: the producer's latencies in ms, the reader's MB/s, and the broker's CPU in s a GB."""
+    """One phase of a round: the producer's latencies in ms, the reader's MB/s, and the broker's CPU seconds per GB."""
 
     latencies: list[float] = field(default_factory=list)
     mb_s: float = 0.0

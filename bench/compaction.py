@@ -5,8 +5,8 @@
 A broker process of its own, segments of 1 MiB, and one member of a share group that acknowledges the records of one
 partition one by one, each in a request of its own: accept, release and reject in turn, a released record is accepted
 when it comes back. Meanwhile the folder of the state's partition is looked at every two milliseconds. At the end the
-broker is killed and started, then stopped and started, and must report the same state. Exits with 1 when there were
-ever more than four segments, or the state is another one.
+broker is killed and started, then stopped and started, and must report the same state. Exits with 1 if there were ever
+more than four segments, or if the state differs.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def fill(client: Pipe, records: int) -> None:
 
 
 def storm(broker: Shareq, folder: Path, acks: int) -> tuple[dict[str, str], Stored, int]:
-    """Run it; return the observations, the final state, and the most segments."""
+    """Run the storm; return the observations, the final state, and the most segments."""
     create_topic(broker.address, TOPIC, 1)
     read_from_start(broker.address, [GROUP])
     client = connect(broker)
@@ -137,7 +137,7 @@ def storm(broker: Shareq, folder: Path, acks: int) -> tuple[dict[str, str], Stor
 
 
 def restarts(broker: Shareq, state: Stored) -> dict[str, str]:
-    """Kill and start, stop and start; Raises AssertionError if the state changes."""
+    """Kill and start the broker, then stop and start it. Raise AssertionError if the state changes."""
     seen = {}
     for how, end in (("kill -9", broker.kill), ("stop", broker.stop)):
         end()

@@ -29,7 +29,7 @@ AVAILABLE: Final = RecordState.AVAILABLE
 ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
 KEY = SharePartitionKey("flights-workers", bytes(range(16)), 3)
 Write = tuple[int, int, list[StateBatch]]
-"""Start offset, count of terminal records, batches."""
+"""A write: its start offset, its number of terminal records, its batches."""
 
 
 class OneTopic:

@@ -50,7 +50,7 @@ class CpuClock(VirtualClock):
 
 
 def world_with(share_partitions: int) -> BrokerWorld:
-    """Return a broker that leads them all."""
+    """Return a broker that leads so many share partitions, each with records in flight."""
     world = BrokerWorld(clock=CpuClock())
     broker = world.broker
     if not share_partitions:

@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def run(folder: Path, options: argparse.Namespace) -> int:
-    """Print a line for each figure; return the exit code: 1 where the rate or the memory is not as it should be."""
+    """Print a line for each figure; return the exit code: 1 if the rate or the memory breaks its bound."""
     records = int(options.gb * 1e9 / options.record_bytes)
     size = records * options.record_bytes
     print(f"{machine()}, load {load_average():.1f}", flush=True)
@@ -93,7 +93,7 @@ def run(folder: Path, options: argparse.Namespace) -> int:
 
 
 def timed(work: Callable[[], None]) -> float:
-    """Return the seconds that it took."""
+    """Do the work, and return the seconds that it took."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
@@ -154,7 +154,7 @@ def have_groups(bootstrap: str, middle: int, partitions: int) -> None:
 
 
 def migrate(source: str, target: str, *words: str) -> Moved:
-    """Run the command. RuntimeError unless it ends well."""
+    """Run the command. Raise RuntimeError if it fails."""
     began = time.perf_counter()
     process = subprocess.Popen(
         shareq("migrate", source, target, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -69,7 +69,7 @@ class Scale:
         self._divide()
 
     def _divide(self) -> None:
-        """Let the elected node make the map of the next generation, and the others take what is theirs."""
+        """Let the elected node make the map of the next generation, and the other nodes take over their slots."""
         self.generation += 1
         before = self.owners
         self.owners = result_of(assign(self.nodes, self._partitions, Placement.TOPIC, unpaused))

@@ -101,7 +101,7 @@ class Node:
         return self._process.pid
 
     def wait_until_it_says(self, pattern: str) -> None:
-        """Wait for a matching line of its log. Raise RuntimeError if it ends first, or the time is over."""
+        """Wait until the node logs a matching line. Raise RuntimeError if it ends first, or the time is over."""
         give_up = time.monotonic() + PATIENCE_S
         while not re.search(pattern, self._log.read_text()):
             if self._process.poll() is not None or time.monotonic() > give_up:
@@ -175,7 +175,7 @@ class Setting:
 
 
 def jobs(setting: Setting, side: Side, scale: Scale) -> Sample:
-    """Measure one job at a time, with its producer at the same address, and at the cluster's."""
+    """Measure one job at a time: with the producer at the same address, and with the producer at the cluster's."""
     shown = (
         ("p50_ms", "p99_ms", "cpu_us") if side is setting.cluster else ("p50_ms", "p99_ms", "cpu_us", "first_cpu_us")
     )

@@ -62,7 +62,10 @@ class Result(NamedTuple):
 
 
 class Together(NamedTuple):
-    """The members' shared state. `counts`, `first`, `last`: the records of each and its times of delivery."""
+    """The members' shared state.
+
+    `counts`, `first` and `last` have each member's number of records, and the times of its first and its last delivery.
+    """
 
     ready: Barrier
     counts: Any
@@ -124,7 +127,7 @@ def drain(stage: Stage, topic: str, case: Case, records: int, *, ordered: bool) 
 
 
 def measure(stage: Stage, case: Case, records: int) -> tuple[Result, Result]:
-    """Measure without order and with it, in turns. Return the medians."""
+    """Measure without and with order by key, alternately; return the medians."""
     topic = stage.topic(case.partitions)
     stage.client(
         "produce",

@@ -47,7 +47,7 @@ def as_markdown(run: Run) -> str:
 
 
 def of_page(run: Run) -> Run:
-    """Return the run with the rows alone that a page shows."""
+    """Return the run with only the rows that a page shows."""
     return replace(run, rows=[row for row in run.rows if row.on_page])
 
 

@@ -29,7 +29,7 @@ NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 FAR_ABOVE: Final = {"producer_byte_rate": 1e12, "consumer_byte_rate": 1e12, "request_percentage": 1e6}
 """Quotas that no client on this machine comes near."""
 Entity = tuple[str, str | None]
-"""Its kind, client-id, user or ip, and its name; None for the default."""
+"""An entity's kind (client-id, user or ip) and its name; None for the default."""
 _CLIENT: Final = "client-id"
 _OF_THE_NAME, _THE_DEFAULT = 0, 1  # match types of DescribeClientQuotas
 _IN_FORCE_S: Final = 10.0
@@ -48,12 +48,12 @@ def read_from_start(address: str, groups: Iterable[str]) -> None:
 
 
 def order_by_key(address: str, group: str, more: Mapping[str, str] = NOTHING) -> None:
-    """Let a share group that starts at the first record have order by key."""
+    """Give a share group order by key, and let it start at the first record."""
     _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.order": "key", **more})
 
 
 def with_delays(address: str, group: str, more: Mapping[str, str] = NOTHING) -> None:
-    """Let a share group that starts at the first record have delays."""
+    """Give a share group delays, and let it start at the first record."""
     _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.delay.enable": "true", **more})
 
 
@@ -71,7 +71,7 @@ def _configure(address: str, groups: Iterable[str], configs: Mapping[str, str]) 
 
 
 def quotas_for_all(address: str) -> None:
-    """Have every client counted, and none wait."""
+    """Give all clients quotas so high that none waits, so that each is counted."""
     set_quotas(address, {(_CLIENT, None): FAR_ABOVE})
 
 

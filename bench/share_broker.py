@@ -43,7 +43,7 @@ _BATCH_OPTIMIZED: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of records: the order of keys, the records of a batch, and if a key's records share a partition."""
+    """A kind of records: the order of keys, the records of a batch, and whether a key's records share a partition."""
 
     at_random: bool
     per_batch: int

@@ -63,7 +63,7 @@ class _Member(_Client):
         self.send(self.poll([FetchTopic(topic_id, [FetchPartition(0)])]))
 
     def beat(self, topics: list[str] | None = None) -> None:
-        """Send a heartbeat, and take up the epoch of the answer."""
+        """Send a heartbeat, and adopt the epoch of the answer."""
         request = ShareGroupHeartbeatRequest(GROUP, self.name, self._epoch, None, topics)
         answer = self.connection.call(request, 1, ShareGroupHeartbeatResponse)
         assert answer.error_code == ErrorCode.NONE, answer
@@ -101,14 +101,14 @@ class _Stage:
         self._offset = 0
 
     def polls(self) -> Sequence[Operation]:
-        """Return a poll of every member, and after the last one the end of their wait."""
+        """Return one operation for each member's poll, and a last one that lets their waits end."""
         return [*self._each(_Member.poll), lambda: self.world.clock.advance(WAIT_MS)]
 
     def heartbeats(self) -> Sequence[Operation]:
         return [*self._each(_Member.heartbeat), lambda: self.world.clock.advance(WAIT_MS)]
 
     def cycles(self) -> Sequence[Operation]:
-        """Return as many cycles as there are members, which wait before the first one."""
+        """Return one cycle for each member; all members wait before the first cycle."""
         self.world.clock.advance(WAIT_MS)  # those of the cycles before end
         self.forget_answers()
         for member in self._members:

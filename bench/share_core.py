@@ -98,7 +98,7 @@ def alternating() -> int:
 
 
 def alternating_in_500s() -> int:
-    """Do the same in 20 fetches of 500 records."""
+    """Do as `alternating` does, in 20 fetches of 500 records."""
     core = partition()
     for first in range(0, RECORDS, 500):
         read = spans(first, 500, 500)
@@ -109,7 +109,7 @@ def alternating_in_500s() -> int:
 
 
 def alternating_batches() -> int:
-    """Do the same with one acknowledgement batch per record, all in one request."""
+    """Do as `alternating` does, with one acknowledgement batch per record, all in one request."""
     core = partition()
     fetch(core, spans(0, RECORDS, RECORDS), batch_size=RECORDS)
     acknowledge(core, [AckBatch(offset, offset, [ALTERNATING[offset]]) for offset in range(RECORDS)])
@@ -170,12 +170,12 @@ def keys_in_turn() -> int:
 
 
 def keys_at_random() -> int:
-    """Take the same records with keys at random, so that ranges have some records each."""
+    """Take 10,000 records of one record batch with order by key, 1,000 keys at random, so that a range has several."""
     return _by_key(AT_RANDOM)
 
 
 def _by_key(keys: Sequence[int]) -> int:
-    """Fetch and accept 500 records at a time, rounded up, one of each key at most."""
+    """Fetch and accept about 500 records at a time, at most one of each key."""
     core, read, records = partition(ORDERED), spans(0, RECORDS, RECORDS), 0
     hashes = KeyHashes(list(range(len(keys))), list(keys))
     while records < RECORDS:

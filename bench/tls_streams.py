@@ -1,8 +1,8 @@
 """The cost of TLS on answers of several sizes, by ways to have it: `python -m bench.tls_streams [--requests N]`.
 
 One client on loopback reads one answer after the other; the server does nothing else. For each way: bytes per second,
-the server's CPU per GB, the longest time that its loop did not come back, and its memory at the end. `asyncio` is the
-loop's own TLS (uvloop's), `TlsStream` what listeners use.
+the server's CPU per GB, the longest turn of its loop, and its memory at the end. `asyncio` is the loop's own TLS
+(uvloop's), `TlsStream` what listeners use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _READ_BYTES: Final = 1 << 16
 
 
 def main() -> None:
-    """Print a table. Each row is of a process of its own."""
+    """Print a table; a process of its own measures each row."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, help="for each size [default: 1 GB, at most 20,000]")
     parser.add_argument("--one", nargs=4, metavar=("WAY", "SIZE", "REQUESTS", "FOLDER"), help=argparse.SUPPRESS)

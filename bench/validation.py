@@ -1,8 +1,8 @@
 """The cost of checking a producer's batch, compiled and as Python: `python -m bench.validation`.
 
 Batches of 160 records of 100 bytes, as librdkafka fills them; the whole check (`Admission.check`: size, CRC, header,
-decompression, every record), CPU per record, the best of several rounds. Then the most that one batch can cost: what
-opens into 8 MiB, and about as many records as a batch may have.
+decompression, every record), CPU per record, the best of several rounds. Then the most that one batch can cost: a batch
+that decompresses to 8 MiB, and one with about as many records as allowed.
 """
 
 from __future__ import annotations

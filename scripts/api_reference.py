@@ -60,7 +60,7 @@ def _docstring(of: Any) -> str | None:
 
 
 def _signature(of: Any) -> str:
-    """Return parameters and answer of a callable; nothing of a class without a constructor of its own."""
+    """Return a callable's parameters and return type; an empty string for a class without a constructor of its own."""
     if isinstance(of, type) and (issubclass(of, Enum) or of.__init__ in (object.__init__, Exception.__init__)):
         return ""
     try:
@@ -83,7 +83,7 @@ class _Text(str):
 
     @classmethod
     def of(cls, value: Any, *, bare: bool = False) -> Any:
-        """Return the placeholder for a default, or with `bare` for an annotation."""
+        """Return the text to show for a default; with `bare`, for an annotation."""
         if value is inspect.Parameter.empty:
             return value
         if isinstance(value, Enum):

@@ -65,7 +65,7 @@ def _leads_somewhere(document: Path, target: str) -> bool:
 
 
 def _is_a_file_here(name: str) -> bool:
-    """Return True for a path from the root, or the end of one: documents shorten."""
+    """Return True for a path from the root, or for the end of one, because documents shorten paths."""
     return any(str(path.relative_to(ROOT)) == name or str(path).endswith(f"/{name}") for path in _files())
 
 

@@ -1,6 +1,6 @@
-"""The built site (build/site/html/, or the folder given) holds together, and asks no other host for anything.
+"""Check that the built site (build/site/html/, or the folder given) holds together, and loads nothing from other hosts.
 
-Of every page: each link and picture leads to a file here, and each anchor to an id in it; what a browser loads by
+On every page: each link and picture leads to a file here, and each anchor to an id in it; what a browser loads by
 itself (scripts, styles, pictures, fonts, frames) is here, too; the page forbids it to load anything from elsewhere.
 """
 
@@ -102,7 +102,7 @@ def _page(path: Path) -> Page:
 
 
 def main() -> int:
-    """Run the command; 1 when something is wrong."""
+    """Run the command; return 1 if there are problems."""
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site" / "html"
     problems = list(problems_of(site))
     for problem in problems:

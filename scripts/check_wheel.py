@@ -1,8 +1,8 @@
 """sdist -> wheel -> install into a fresh environment outside the checkout -> start once; both files stay in dist/, with
 a bill of what the wheel needs (`sbom.py`). The sdist is built twice, and has to be the same file.
 
-Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml. Where a
-compiler is, the passes have to run compiled: what compiles them is in the sdist.
+Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml. Where there
+is a compiler, the passes have to run compiled: the sdist contains what compiles them.
 """
 
 from __future__ import annotations

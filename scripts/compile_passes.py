@@ -26,7 +26,9 @@ TIMEOUT_S: Final = 900
 
 
 def _package() -> ModuleType:
-    """Load `protocol/passes/__init__.py` of this checkout: an installed shareq may be another, and a build has none."""
+    """Load `protocol/passes/__init__.py` of this checkout: an installed shareq may differ, and a build has none
+    installed.
+    """
     spec = importlib.util.spec_from_file_location("passes", ROOT / PASSES / "__init__.py")
     assert spec is not None
     assert spec.loader is not None
@@ -60,7 +62,7 @@ def place(root: Path) -> Path:
 
 
 def remove_compiled(root: Path) -> None:
-    """Remove compiled modules of this Python, and of other sources, from a checkout."""
+    """Remove compiled modules from a checkout: those for this Python, and those of older sources."""
     for folder in (root / PASSES / "compiled").glob("*"):
         if folder != place(root):
             shutil.rmtree(folder)

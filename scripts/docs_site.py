@@ -42,11 +42,14 @@ _PLACES: Final = {
 }
 
 Tree = Sequence["str | Mapping[str, str | Tree]"]
-"""A navigation: pages by their places, some with a title of their own here, and parts of it by their titles."""
+"""A navigation: pages by their places, some with a title of their own, and sections by their titles."""
 
 
 class Site:
-    """The copied site. `pages`: texts by their places below the site's root; `files`: paths in `root` by theirs."""
+    """The copied site.
+
+    `pages`: texts by their places below the site's root; `files`: paths in `root` by their places.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -209,7 +212,7 @@ def write(site: Site, tree: Tree, build: Path) -> None:
 
 
 def main() -> int:
-    """Run the command; 1 when something is wrong."""
+    """Run the command; return 1 if there are problems."""
     site, tree = collect(ROOT)
     for problem in site.problems:
         print(problem)

@@ -36,7 +36,7 @@ LINE: Final = re.compile(
 )
 
 Locked = dict[str, tuple[str, set[str]]]
-"""Name to version and the hashes of its files."""
+"""A package's name -> its version and the hashes of its files."""
 
 
 def wanted() -> dict[str, list[str]]:
@@ -120,7 +120,7 @@ def faults(requirements: list[str], text: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; exit status 1: a lock is not that of pyproject.toml."""
+    """Run the command; return 1 if a lock does not match pyproject.toml."""
     status = 0
     for name, requirements in wanted().items():
         path = ROOT / "docker" / name

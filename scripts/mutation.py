@@ -265,9 +265,9 @@ AREAS: Final[Mapping[str, Area]] = {
 
 
 def stage(folder: Path, area: Area, only: str) -> None:
-    """Copy the tree without symbolic links, as mutmut takes it. `only` is part of the names of its files.
+    """Copy the tree for mutmut: no links, and no compiled modules, which would run in place of the changed source.
 
-    Without compiled modules: they would run in the place of the changed source.
+    `only` is a part of the paths of the area's files to change.
     """
     shutil.rmtree(folder, ignore_errors=True)
     package = folder / "src" / "shareq"
@@ -313,7 +313,7 @@ def outcomes(folder: Path) -> dict[str, str]:
 
 
 def drawn(folder: Path, share: float) -> list[str]:
-    """Return the names of so large a share of the mutants, drawn at random, always the same.
+    """Return the names of this share of the mutants, drawn at random but always the same.
 
     Mutants that only change a text or a log line are left out.
     """

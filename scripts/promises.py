@@ -28,7 +28,7 @@ STATES: Final = {
     "superseded": "the text of an older revision",
 }
 SHOWN_BY_TESTS: Final = {"done", "client", "several brokers"}
-"""The other states have a note, and not always a test."""
+"""The states of promises that must name tests. Other states have a note, and may have no test."""
 
 _BEGIN: Final = "<!-- made by scripts/promises.py: begin -->\n"
 _END: Final = "<!-- made by scripts/promises.py: end -->\n"
@@ -36,7 +36,7 @@ _END: Final = "<!-- made by scripts/promises.py: end -->\n"
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A row; `only_clients` says why no test without other people's clients can show it."""
+    """A row of the table; `only_clients` says why only other people's clients can show the promise."""
 
     id: str
     promise: str

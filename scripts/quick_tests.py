@@ -58,7 +58,7 @@ def module_of(path: str) -> str:
 
 
 def imported(text: str) -> Iterator[str]:
-    """Yield names of everything that a source imports, and of what may be a module among it."""
+    """Yield the names of all modules that a source may import: for `from a import b`, both `a` and `a.b`."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)

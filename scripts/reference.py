@@ -288,7 +288,7 @@ def _name(key: ApiKey) -> str:
 
 
 def _request(key: ApiKey, row: HandlerRow, whole: bool) -> tuple[str, str]:
-    """Return a request's title and its description. `whole`: no other document has its behaviour."""
+    """Return a request's title and its description. `whole`: no other document describes its behaviour."""
     if key in REFUSALS:
         texts = [REFUSALS[key].behaviour]
     else:

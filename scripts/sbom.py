@@ -38,7 +38,7 @@ def bill(name: str) -> dict[str, Any]:
 
 
 def _needed(of: Distribution) -> Iterator[tuple[str, Distribution]]:
-    """Yield the installed dependencies. A false marker, or an extra, leaves a dependency out, by its name."""
+    """Yield each installed dependency, after its name. Requirements of extras and those not installed are left out."""
     for requirement in of.requires or ():
         wish, _, marker = requirement.partition(";")
         match = _NAME.match(wish.strip())

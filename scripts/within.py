@@ -60,7 +60,7 @@ def room_in_memory(memory: Path = MEMORY, meminfo: Path = Path("/proc/meminfo"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGINT lets a test runner say where it was; SIGKILL ten seconds later lets nothing survive."""
+    """Send SIGINT, so that a test runner can report where it was; ten seconds later send SIGKILL."""
     os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(10)

@@ -125,7 +125,7 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """A broker of a test that ended in the middle of something long has left the collector off."""
+    """Switch the collector on again: a broker whose test ended during long work has left it off."""
     COLLECTOR.let_go_by_all()
 
 

@@ -1,4 +1,4 @@
-"""Records with times of their own (`shareq.not.before.ms`), as a `shareq.aio` client sends and gets them."""
+"""Records with delivery times (`shareq.not.before.ms`), as a `shareq.aio` client sends and receives them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ def run(
 ) -> dict[str, float]:
     """Measure dated records.
 
-    Without `delays`, take all the `others` that an earlier run left: `again` of them came, once each.
+    Without `delays`, receive the `others` records that an earlier run left, and return as `again` how many came, each
+    once.
 
-    With `delays`, send `others` that wait for `far_s`, and `refused` ones of the year 33658. Then send `delays` records
-    one by one, each `soon_s` ahead: `late_p50_ms` and `late_p99_ms` are their delays at the consumer. `more_mb` is the
-    memory that the waiting ones cost the broker, `waiting_s` the time until the first record behind them came.
+    With `delays`, send `others` records that wait for `far_s`, and `refused` records dated in the year 33658. Then send
+    `delays` records one by one, each due after `soon_s`: `late_p50_ms` and `late_p99_ms` are their delays at the
+    consumer. `more_mb` is the broker's memory for the waiting records, `waiting_s` the time until the first record
+    behind them came.
     """
     if not delays:
         return asyncio.run(_all_come(address, topic, group, others))
@@ -83,7 +85,7 @@ class _Sent:
         return came_ms - due_ms
 
     async def _take(self, producer: Producer, consumer: ShareConsumer, value: bytes, due_ms: int) -> float:
-        """Send a record, and return when it came, in ms since the epoch: nothing else may come."""
+        """Send a record; return when it came, in ms since the epoch. Raise RuntimeError if any other record comes."""
         await producer.send_and_wait(self._topic, value, headers=[(NOT_BEFORE, b"%d" % due_ms)])
         records = await consumer.poll(timeout_s=120)
         came_ms = time.time() * 1_000

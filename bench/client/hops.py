@@ -16,10 +16,10 @@ PATIENCE_S = 30.0
 def run(
     address: str, broker_pid: int | Sequence[int], topic: str, round_trips: int, produce_at: str
 ) -> dict[str, float]:
-    """Measure the median milliseconds of a Produce at `address`, and from one at `produce_at` to a consumer of
+    """Measure median milliseconds: of a Produce at `address`, and from a Produce at `produce_at` to a consumer of
     `address`.
 
-    Also the brokers' CPU for one of each.
+    Also measure the brokers' CPU for each of the two.
     """
     producer = Producer({"bootstrap.servers": address, "linger.ms": 0})
     meter = Meter.start(broker_pid)

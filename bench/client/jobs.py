@@ -1,4 +1,4 @@
-"""One job at a time with librdkafka: produce a record, acquire it in a share group, accept it, wait for that."""
+"""One job at a time with librdkafka: produce a record, acquire it in a share group, accept it, wait for the answer."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ IN_TURN = (ACCEPT, RELEASE, REJECT)
 
 
 def run(address: str, broker_pid: int, topic: str, group: str, records: int) -> dict[str, float]:
-    """Measure per acknowledged delivery; a released record is accepted when it comes back."""
+    """Measure the time per acknowledged delivery; a released record is accepted when it comes back."""
     consumer = ShareConsumer(
         {
             "bootstrap.servers": address,

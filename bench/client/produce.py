@@ -27,8 +27,9 @@ def run(
 ) -> dict[str, float]:
     """Measure the time from the first produce call until the last record is confirmed.
 
-    `keys`: how many, in turn or at random. `partitions`: records go to so many in turn, a chunk to each; 0: chosen by
-    librdkafka's partitioner. `batch_bytes`: the largest batch; 0 for librdkafka's default.
+    `keys`: the number of keys, taken in turn or at random. `partitions`: the number of partitions, each of which gets a
+    chunk in turn; with 0 librdkafka's partitioner chooses. `batch_bytes`: the largest batch; 0 for librdkafka's
+    default.
     """
     producer = Producer(
         {

@@ -24,7 +24,7 @@ ROWS = (
 
 
 def measure(stage: Stage, scale: Scale) -> Sample:
-    """Measure one reader of records of 1 KB, as many as the throughput figures have."""
+    """Measure one reader of 1 KB records, as many records as the throughput figures have."""
     mb = scale.records // 1_000
     with stage.fresh() as broker:
         broker.start()

@@ -1,10 +1,10 @@
 """A good client's times alone and beside a stranger who does one thing over and over: `python -m bench.hostile`.
 
-Each attack has a new broker process, which the good client is alone with first; then once more with quotas for
-everybody but the good client. A real stranger would be on another machine, so the CPU that it uses here must not count.
-There are two ways to exclude it (`Mode`), each with a column of its own; the first row is a program that only burns
-CPU. The table has multiples of the p99 of the good client alone; its times, and what the broker worked meanwhile, are
-printed.
+Each attack has a new broker process, on which the good client works alone, then beside the stranger; then the same with
+quotas for everybody but the good client. A real stranger would be on another machine, so the CPU that it uses here must
+not count. There are two ways to exclude it (`Mode`), each with a column of its own; the first row is a program that
+only burns CPU. The table has multiples of the p99 of the good client alone; its times, and what the broker worked
+meanwhile, are printed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Mode(Enum):
 
     @property
     def cores(self) -> tuple[int | None, set[int] | None]:
-        """The stranger's core, and those of the others; None: any."""
+        """The stranger's core, and the cores of the others; None: any core."""
         if self is Mode.IDLE:
             return None, None
         ours, stranger, *_ = sorted(os.sched_getaffinity(0))
@@ -107,7 +107,7 @@ class Memory(NamedTuple):
 class Measured:
     """One attack: the good client alone, beside the stranger, and beside it with quotas for strangers.
 
-    Memory is that without quotas.
+    `memory` is measured without quotas.
     """
 
     label: str

@@ -54,7 +54,7 @@ class Target:
 
 
 Step = Callable[[], None]
-"""One more of the same; raises OSError or ConnectionClosed when the broker defends itself."""
+"""One repetition of the attack. Raises OSError or ConnectionClosed if the broker closes the connection."""
 Attack = Callable[[Target], Step]
 
 
@@ -282,9 +282,10 @@ BEGIN_S: Final = 40.0
 
 
 def attack_for(name: str, target: Target, seconds: float, at_it: Callable[[], None]) -> int:
-    """Attack with a few threads; return the number of steps in so many seconds, once each has done one.
+    """Attack with a few threads; return the number of steps in `seconds`.
 
-    `at_it` is notified then; a thread that cannot begin is waited for at most `BEGIN_S`.
+    The time begins, and `at_it` is called, once each thread has done a step; a thread that cannot begin is waited for
+    at most `BEGIN_S`.
     """
     over = threading.Event()
     began = [threading.Event() for _ in range(ATTACKERS)]

@@ -52,7 +52,9 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """The fate of the jobs taken: those not done a minute after the last one, and those done twice."""
+    """The fate of accepted jobs: how many were not done a minute after the last one that was, and how many were done
+    twice.
+    """
 
     taken: int
     missing: int
@@ -62,7 +64,7 @@ class Kill:
 
 
 def speed(system: System, scale: Scale) -> Speed:
-    """Send all jobs, then start the workers; the time counts from their first tenth to the end."""
+    """Send all jobs, then start the workers; measure from the first tenth of the jobs done until all are done."""
     with standing(system) as stand:
         taken, send_s = stand.send(scale.jobs).taken()
         stand.workers.start()

@@ -155,7 +155,7 @@ def listens(port: int) -> bool:
 
 
 def wait_for(condition: Callable[[], bool], timeout_s: float) -> bool:
-    """Ask a hundred times a second; return whether it became true."""
+    """Check a condition a hundred times a second; return whether it became true in time."""
     until = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > until:

@@ -100,7 +100,7 @@ class Workers:
 
 
 class Stand:
-    """Made by `standing`."""
+    """A system's server with its senders and workers; `standing` makes one."""
 
     def __init__(self, system: System, folder: Path) -> None:
         port = free_port()

@@ -1,7 +1,7 @@
 """A Spark session that runs one request a line: `python job.py SETTINGS`, then one JSON object a line, each answered.
 
-In: {"format": name, "options": {...}, "checkpoint": folder}. The stream is read up to what is there now, into Spark's
-sink that throws everything away. Out: {"rows": N, "elapsed_s": T, "batches": [[rows, {phase: ms}], ...]}.
+In: {"format": name, "options": {...}, "checkpoint": folder}. The stream is read up to the records that exist now, into
+Spark's sink that discards everything. Out: {"rows": N, "elapsed_s": T, "batches": [[rows, {phase: ms}], ...]}.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class OffsetsClient:
         return ("", self.ids[name]) if version >= IDS_FROM else (name, ZERO_UUID)
 
     def name_of(self, name: str, topic_id: bytes) -> str:
-        """Return the topic's name, which in a damaged record may be empty, without an id."""
+        """Return the topic's name as sent, or the name of its id. A damaged record may have an empty name."""
         return name if topic_id == ZERO_UUID else next(known for known in self.ids if self.ids[known] == topic_id)
 
     def _topics(self, at: Sequence[At] | None, version: int) -> list[OffsetFetchRequestTopics] | None:

@@ -38,8 +38,8 @@ DATA = "data"
 class BrokerWorld:
     """A broker that is never started as a process. `restart` keeps disk and database.
 
-    Brokers of one cluster share `clock` and `db`; `states` holds this one's share state if it is elsewhere. `endpoints`
-    are its addresses for clients, by listener; by default one listener.
+    Brokers of one cluster share `clock` and `db`; `states` holds this broker's share state if the state is kept
+    elsewhere. `endpoints` are its addresses for clients, by listener; by default one listener.
     """
 
     logs_every_refusal = False

@@ -28,7 +28,7 @@ from devtools.kafka.build_once import build_once
 from devtools.ports import free_port
 
 KAFKA_VERSION = os.environ.get("KAFKA_VERSION") or "4.4.0"
-"""The broker's."""
+"""The version of the broker."""
 TOOLS_VERSION = "4.3.1"
 """The version of the command-line tools and the Java clients."""
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +49,7 @@ JVM_FLAGS = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
 QUICK_JVM = "-XX:TieredStopAtLevel=1"
-"""The flag of a JVM that is to start quickly, which costs speed later."""
+"""The JVM flag for a quick start; it makes the JVM slower later."""
 META_PROPERTIES = "meta.properties"
 """The file of a data folder that names its cluster, itself and its node."""
 _FIRST_WITH_SHARE_GROUPS = (4, 1)
@@ -112,7 +112,10 @@ def archive_of(program: Literal["broker", "tools"]) -> Path:
 
 
 def _mapped(program: Literal["broker", "tools"]) -> tuple[str, ...]:
-    """Return the flags for an archive of classes, none without one. A JVM passes silently over one that is not its."""
+    """Return the JVM flags that use an archive of classes; none if it is missing.
+
+    A JVM silently ignores an archive that was made for another JVM.
+    """
     archive = archive_of(program)
     return (f"-XX:SharedArchiveFile={archive}", "-Xlog:disable") if archive.exists() else ()
 
@@ -209,7 +212,7 @@ class FormattedFolders:
 
 
 def _formatted_by(kafka: ApacheKafka) -> tuple[object, ...]:
-    """Return what determines the tool's files, except for ids."""
+    """Return the settings that determine the files the tool writes, ids apart."""
     settings = {key: value for key, value in kafka.settings.items() if key.startswith(("unstable.", "node.id"))}
     return kafka.version, tuple(kafka.format_options), tuple(sorted(settings.items()))
 

@@ -13,7 +13,7 @@ from devtools.kafka.build_once import folder_made_once
 
 POM: Final = Path(__file__).with_name("spark_kafka.pom.xml")
 CONNECTOR: Final = "4.2.0"
-"""The newest that is published, as `POM` names it. Spark 4.3.0 takes it, too."""
+"""The newest published version of the connector, as `POM` names it. It works with Spark 4.3.0, too."""
 
 
 def connector_jars() -> list[Path]:

@@ -13,7 +13,7 @@ BROKER = os.environ.get("SHAREQ_BROKER", "127.0.0.1:9092")
 
 
 def arriving(name: str) -> Asset:
-    """Return an asset that changes with each order: equal triggers are one, with one poller."""
+    """Return an asset that changes with each order. Airflow runs one poller for all equal triggers."""
     trigger = MessageQueueTrigger(scheme="kafka-share", bootstrap_servers=BROKER, topic="orders")
     return Asset(name, watchers=[AssetWatcher(name=name, trigger=trigger)])
 

@@ -120,7 +120,7 @@ class ApacheCluster:
 
 
 class OurCluster:
-    """A broker of shareq, of which its nodes use nothing that Apache Kafka has not. Killed, it starts again."""
+    """A broker of shareq; its nodes use only requests that Apache Kafka has, too. It is restarted after a kill."""
 
     def __init__(self, folder: Path) -> None:
         self.name = "shareq as the cluster"

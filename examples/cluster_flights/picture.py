@@ -20,7 +20,7 @@ _LOOK: Final = Path(__file__).resolve().parents[2] / "docs" / "record-life.svg"
 
 
 class Kill(NamedTuple):
-    """A kill: of what and when, in seconds, and the longest pause between two confirmations after it."""
+    """A kill: its target, its time in seconds, and the longest pause between two confirmations after it."""
 
     what: str
     at_s: float
@@ -37,7 +37,7 @@ class Kill(NamedTuple):
 
 
 def _longest(times_s: Sequence[float], first_s: float, last_s: float) -> float:
-    """Return the longest pause that begins between these times; the first of them begins one."""
+    """Return the longest pause that begins between these two times; a pause may begin at `first_s` itself."""
     first, last = bisect_left(times_s, first_s), bisect_left(times_s, last_s)
     return max((later - earlier for earlier, later in pairwise([first_s, *times_s[first : last + 1]])), default=0.0)
 
@@ -82,6 +82,6 @@ def _curve(times_s: Sequence[float], produced: int, end_s: float) -> str:
 
 
 def _style() -> str:
-    """Return the look of the documentation's pictures: one for all."""
+    """Return the CSS that all pictures of the documentation share."""
     text = _LOOK.read_text()
     return "  " + text[text.index("<style>") : text.index("</style>") + len("</style>")]

@@ -38,7 +38,7 @@ class Journal:
         self._write({"got": deliveries})
 
     def acked(self, offsets: Mapping[TopicPartition, Collection[int]], error: KafkaException | None) -> None:
-        """Take the answer for the share consumer: `error` None means that the broker confirmed these offsets."""
+        """Note the broker's answer to a commit: `error` None means that the broker confirmed these offsets."""
         ranges = {where.partition: _ranges(sorted(numbers)) for where, numbers in offsets.items()}
         self._write({"acked": ranges, "error": None if error is None else error.args[0].name()})
 

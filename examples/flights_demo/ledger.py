@@ -1,4 +1,4 @@
-"""Joins the journals of all consumers: what happened to each flight.
+"""Joins the journals of all consumers, to find what happened to each flight.
 
 Times of different processes compare, because all take them from the machine's one monotonic clock.
 """

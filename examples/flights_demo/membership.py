@@ -1,4 +1,4 @@
-"""The life of a share group's member until SIGTERM, which the members of both demos lead."""
+"""The loop of a share group's member, from subscribing until SIGTERM, for the members of both demos."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from confluent_kafka import KafkaException, Message, ShareConsumer, TopicPartition
 
 Handle = Callable[[ShareConsumer, list[Message]], None]
-"""Works on the records of one poll, and acknowledges them."""
+"""A callback that works on the records of one poll, and acknowledges them."""
 Reported = Callable[[Mapping[TopicPartition, Collection[int]], KafkaException | None], None]
 """A callback with offsets whose acknowledgement the broker has confirmed, or refused with the error."""
 

@@ -133,7 +133,7 @@ def write_counts(path: Path, counts: DataFrame, batch_id: int) -> None:
 
 
 def session(out: Path) -> SparkSession:
-    """Return a session on this machine alone, and on the Java from pip: that none needs to be installed. Yours may."""
+    """Return a session on this machine alone. It uses the Java that pip installed, so the demo needs no other."""
     use_java(bundled=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # else Spark takes the python3 of the PATH
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """All carriers, the most flights first. `twice`: rows of Spark's table whose record was there already."""
+    """All carriers, the most flights first. `twice`: rows of Spark's table that repeat an earlier row's record."""
 
     rows: Sequence[Row]
     twice: int

@@ -22,7 +22,7 @@ async def wrong(record: ShareRecord) -> None:
 
 
 async def right(record: ShareRecord) -> None:
-    """Let the broker count the attempts, and keep what had its last one."""
+    """Let the broker count the attempts, and keep each record whose last attempt has failed."""
     try:
         await pack(record.value or b"")
     except RuntimeError:

@@ -18,7 +18,7 @@ async def wrong(record: ShareRecord, steps: list[Step]) -> None:
 
 
 async def right(record: ShareRecord, steps: list[Step]) -> None:
-    """Begin the lock again after each step."""
+    """Renew the lock after each step."""
     for step in steps:
         await step()
         await record.renew()

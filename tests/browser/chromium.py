@@ -87,7 +87,7 @@ class Chromium:
     # -- the protocol
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """The result of a command. RuntimeError when it is refused."""
+        """Return the result of a command. Raise RuntimeError if it is refused."""
         self._ids += 1
         message: dict[str, Any] = {"id": self._ids, "method": method, "params": parameters}
         if self._session is not None:
@@ -128,7 +128,7 @@ class Chromium:
     # -- the page
 
     def evaluate(self, expression: str) -> Any:
-        """The value of JavaScript, awaited. RuntimeError for what it throws."""
+        """Return the awaited value of a JavaScript expression. Raise RuntimeError if it throws."""
         got = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in got:
             details = got["exceptionDetails"]
@@ -136,7 +136,10 @@ class Chromium:
         return got["result"].get("value")
 
     def until(self, expression: str, *, seconds: float = 40.0) -> Any:
-        """The value of JavaScript, once it is true; True for an element. TimeoutError."""
+        """Wait until a JavaScript expression is true, and return its value, or True for an element.
+
+        Raise TimeoutError.
+        """
         deadline = time.monotonic() + seconds
         once = f"((found) => found instanceof Node || found)({expression})"
         while not (found := self.evaluate(once)):
@@ -146,27 +149,27 @@ class Chromium:
         return found
 
     def open(self, url: str) -> None:
-        """Go to a URL; where only its part behind # is another one, the page stays."""
+        """Go to a URL. If only its fragment differs, the page is not loaded again."""
         self.call("Page.navigate", url=url)
 
     def look(self, width: int, height: int, *, dark: bool) -> None:
-        """A window of that size, on a system with these colours."""
+        """Set the window's size, and the system's colour scheme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def press(self, key: str, code: int, text: str = "") -> None:
-        """Press and release a key, by its name and Windows' code; `text` is what it types."""
+        """Press and release a key, given by its name and its Windows key code; `text` is what the key types."""
         typed = {"text": text} if text else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, **typed)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
 
     def type(self, text: str) -> None:
-        """Type a text into what has the focus."""
+        """Type a text into the focused element."""
         self.call("Input.insertText", text=text)
 
     def names(self) -> list[tuple[str, str]]:
-        """Role and accessible name of what can be used, as a screen reader has them."""
+        """Return the role and accessible name of each control, as a screen reader has them."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
         return [
             (node["role"]["value"], node.get("name", {}).get("value", ""))
@@ -176,5 +179,4 @@ class Chromium:
         ]
 
     def picture(self) -> bytes:
-        """The window as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])

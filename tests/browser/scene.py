@@ -77,7 +77,6 @@ class Scene:
         shell.ok("dlq", "redrive", "monday", "dlq.orders:0", "--offset", "0", "--yes", "--wait")
 
     def produce(self, count: int) -> None:
-        """More orders, by key."""
         lines = [
             f"customer-{number % 40}|{json.dumps({'order': number, 'fruit': FRUIT[number % len(FRUIT)]})}"
             for number in range(count)
@@ -86,7 +85,7 @@ class Scene:
         shell.ok("produce", "orders", "--key-separator", "|", "--header", "shop=north", stdin="\n".join(lines) + "\n")
 
     def _take(self) -> None:
-        """Two members, of whose records some are accepted, released, rejected, and the rest held."""
+        """Let two members acquire records; accept, release and reject some of them, and hold the rest."""
         first, second = [self._member(name, "packers", "orders") for name in ("packer-a", "packer-b")]
         for one in self._poll(first, 240):
             self._sort(first, one.topic_id, one.partition, one.first, one.last)
@@ -95,7 +94,7 @@ class Scene:
             self._keep(member)
 
     def _fill_a_window(self, shell: Shell, group: dict[str, str]) -> None:
-        """Group sorters: the first of as many records as a window takes is not finished; more are behind."""
+        """Fill the window of group `sorters`: its first record is unfinished, and more lie behind the window."""
         shell.ok("topics", "create", "returns")
         sets = [word for name, value in group.items() for word in ("--set", f"{name}={value}")]
         shell.ok("configs", "alter", "group", "sorters", *sets)
@@ -140,7 +139,7 @@ class Scene:
                 assert all(not code for _, code in results), results
 
     def _stay(self, member: ShareRangeConsumer) -> None:
-        """Keep the membership, and now and then accept and take a few, so that something moves."""
+        """Keep the membership, and now and then accept and acquire a few records, so that the views change."""
         while not self._stopping.wait(1.0):
             for one in member.poll(max_records=5, max_wait_ms=100, strict=True):
                 if self._stopping.is_set():

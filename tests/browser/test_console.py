@@ -42,7 +42,10 @@ MISSED: Final = """[...document.querySelectorAll("a[href], button, input, select
 
 
 ROUNDS: Final = 3
-"""Rounds of the keyboard: what the page draws again behind its focus, since records changed, comes in the next one."""
+"""The most rounds of the keyboard.
+
+Elements that the page draws again behind the focus are reached in the next round.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +62,7 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture
 def page(browser: Chromium, scene: Scene) -> Iterator[Chromium]:
-    """A wide, light window without a token. Whatever the test does: no other host is asked, nothing goes wrong."""
+    """Yield a wide, light window without a token; then check that it asked no other host and logged no complaint."""
     browser.requests.clear()
     browser.complaints.clear()
     browser.look(*WIDE, dark=False)
@@ -84,7 +87,6 @@ def test_a_view_can_be_read_at_every_width_and_in_both_colours(page: Chromium, s
 
 
 def test_the_checks_find_what_is_faint_and_what_is_too_wide(page: Chromium, scene: Scene) -> None:
-    """They would prove nothing if they could not fail."""
     show(page, scene.url, VIEWS["window"])
     page.evaluate("document.querySelector('main h1').style.color = '#aaaaaa'")
     page.evaluate("document.documentElement.style.setProperty('--state-acquired', '#eeeeee')")
@@ -159,7 +161,7 @@ def test_a_member_leads_to_what_it_has(page: Chromium, scene: Scene) -> None:
 
 
 def test_a_full_window_says_what_it_waits_for(page: Chromium, scene: Scene) -> None:
-    """It shows why a lag grows though members are at work; a window that takes more says nothing."""
+    """A full window explains a lag that grows although members work; the line is missing while the window has room."""
     limit = f"{WINDOW} of {WINDOW}, share.partition.max.record.locks"
     for view in (VIEWS["full-window"], "share-group?group=sorters"):
         show(page, scene.url, view)
@@ -363,7 +365,7 @@ def console_of(*words: str, environment: Mapping[str, str] = os.environ) -> Iter
 
 @pytest.fixture
 def stranger(scene: Scene) -> Iterator[str]:
-    """The URL of a console of the same broker as of any cluster's: without the records API."""
+    """Yield the URL of a console that treats the broker as any cluster: without the records API."""
     with console_of(scene.broker.bootstrap) as url:
         yield url
 

@@ -29,10 +29,10 @@ class Witness(Protocol):
         """Observe the `count`-th delivery of a record to the member."""
 
     def sends(self, place: Place, kind: int) -> None:
-        """Observe that the holder acknowledges it."""
+        """Observe that the member acknowledges a record that it holds."""
 
     def answered(self, place: Place, kind: int, accepted: bool) -> None:
-        """Observe the broker's answer to that."""
+        """Observe the broker's answer to an acknowledgement."""
 
     def lost(self, member: str) -> None:
         """Observe the loss of the member's connection."""

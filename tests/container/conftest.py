@@ -52,7 +52,7 @@ def image(buildah: Buildah, tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 @pytest.fixture(scope="session")
 def service() -> dict[str, object]:
-    """The broker in the compose file."""
+    """Return the compose file's service: the broker."""
     services: dict[str, dict[str, object]] = read_compose(DOCKER / "compose.yaml")["services"]
     return services["shareq"]
 
@@ -65,7 +65,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
 
 @pytest.fixture
 def data(tmp_path: Path, image: Image) -> Path:
-    """A data volume. One of Docker's own belongs to the image's user, like the folder that it covers."""
+    """Return a data volume that belongs to the image's user, as a volume of Docker's own does."""
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
     os.chown(folder, image.uid, image.uid)

@@ -41,7 +41,6 @@ def run(network: Network, *command: str) -> str:
 
 
 def test_the_compose_file_and_the_image_fit_the_listeners(service: dict[str, Any], image: Image) -> None:
-    """The host gets the published port, other containers the name of the service; both have the same files."""
     host, containers = listeners()["HOST"], listeners()["CONTAINERS"]
     assert service["ports"] == [f"{host.advertised_host}:{host.advertised_port}:{host.port}"]
     assert (containers.advertised_host, containers.advertised_port) == ("shareq", containers.port)

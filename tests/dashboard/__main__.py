@@ -21,7 +21,7 @@ from tests.dashboard.load import Load
 RATE_INTERVAL: Final = "15s"
 ALERT: Final = "ShareqDown"
 ALERT_WAITS_S: Final = 150.0
-"""A minute is what the rule waits; scrapes and evaluations come on top."""
+"""The seconds to wait for the alert: its rule waits a minute, and scrapes and evaluations take more."""
 
 
 def main() -> int:
@@ -67,7 +67,7 @@ def answers(
 def without_series(
     found: list[tuple[dashboard.Panel, list[tuple[dashboard.Query, list[prometheus.Series]]]]],
 ) -> list[str]:
-    """Queries that have no series, or not one value that is a number."""
+    """Return the queries that have no series, or no finite value."""
     return [
         f"{panel.title}: {query.expression}"
         for panel, queries in found
@@ -77,7 +77,7 @@ def without_series(
 
 
 def without_values(server: prometheus.Prometheus) -> list[str]:
-    """Variables of which nothing could be chosen."""
+    """Return the variables that have no value to choose."""
     return [
         f"variable {each.name}: {each.expression}"
         for each in dashboard.variables()

@@ -32,7 +32,7 @@ class Query:
         return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found.group(1), ""), self.legend).strip()
 
     def colour(self, labels: dict[str, str]) -> str:
-        """#rrggbb, or "" for a series that has the next one of the palette."""
+        """Return a series' colour as #rrggbb, or "" for the next colour of the palette."""
         name = self.name(labels)
         return next((colour for pattern, colour in self.colours if re.search(pattern, name)), "")
 
@@ -53,7 +53,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A choice above the panels. `label` of the samples of `expression`."""
+    """A choice above the panels: the values of `label` in the samples of `expression`."""
 
     name: str
     expression: str
@@ -63,7 +63,7 @@ class Variable:
 def panels(rate_interval: str) -> list[Panel]:
     """Return the panels in the order of the file.
 
-    Of variables everything is chosen, as when the dashboard is opened.
+    Every variable has all its values chosen, as when the dashboard is opened.
     """
     return [_panel(each, rate_interval) for each in _document()["panels"]]
 

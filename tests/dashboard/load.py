@@ -33,14 +33,14 @@ from tests.campaign.storage.workload import Workload
 
 VISITOR: Final = "visitor"
 VISITOR_BYTES: Final = 5_000
-"""A second: less than it sends."""
+"""The visitor's quota in bytes per second, which it exceeds."""
 _CREATE_QUEUES: Final = "errors.deadletterqueue.auto.create.topics.enable"
 _GROUP: Final = 32
 WRONG: Final = "jabberwocky"
 
 
 class Load:
-    """A context: inside of it the broker works; `metrics` is where, HOST:PORT. `kill_broker` takes it away."""
+    """A context in which the broker works; `metrics` is the HOST:PORT of its metrics. `kill_broker` ends it."""
 
     def __init__(self, folder: Path) -> None:
         self._doors = Doors(Authority(folder))
@@ -69,24 +69,24 @@ class Load:
 
     @property
     def failures(self) -> list[str]:
-        """The failures that clients of the workload met and should not have."""
+        """The failures that the workload's clients met and should not have."""
         return list(self._scene.failures)
 
     def quiet(self) -> None:
-        """End all clients, as clients end: the broker is there. Harmless the second time."""
+        """End all clients while the broker still runs. A second call does nothing."""
         if not self._scene.stop.is_set():
             self._workload.stop()
             self._visitors.join(20)
 
     def kill_broker(self) -> None:
-        """Take the broker away, behind its clients. Harmless the second time."""
+        """End the clients, then kill the broker. A second call does nothing."""
         try:
             self.quiet()
         finally:
             self._node.kill()
 
     def _give_a_queue(self) -> None:
-        """Send what members of one share group reject to a queue of dead letters."""
+        """Configure a dead-letter queue for one share group."""
         host, port = self._node.address
         wire = Wire(f"{host}:{port}")
         queue = AlterableConfig("errors.deadletterqueue.topic.name", 0, f"dlq.{QUEUE}")
@@ -96,7 +96,7 @@ class Load:
         wire.close()
 
     def _visit(self) -> None:
-        """One who sends more than its quota, and one whose password is wrong."""
+        """Let one client send more than its quota, and another one log in with a wrong password."""
         self._limit_the_visitor()
         with WireClient(self._node.address, client_id=VISITOR) as client:
             create_topic(client, "visits")

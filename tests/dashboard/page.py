@@ -11,7 +11,7 @@ from tests.dashboard.dashboard import Panel
 from tests.dashboard.prometheus import Series
 
 COLUMN, ROW = 46, 21
-"""Pixels of a cell of the grid of 24 columns."""
+"""The width and height in pixels of a cell of the grid, which has 24 columns."""
 GAP: Final = 6
 LEGENDS: Final = 6
 COLOURS: Final = ("#7eb26d", "#eab839", "#6ed0e0", "#ef843c", "#e24d42", "#1f78c1", "#ba43a9", "#705da0", "#508642")
@@ -38,10 +38,7 @@ class Line(NamedTuple):
 
 
 def number(value: float, unit: str) -> str:
-    """Format a number as a person reads it: 3.4 MiB/s, 1.2 k, 24 %, 3 min.
-
-    It is - for none, as the percentile of no requests.
-    """
+    """Format a number as a person reads it: 3.4 MiB/s, 1.2 k, 24 %, 3 min; `-` for no number."""
     if math.isnan(value):
         return "-"
     if unit == "percentunit":
@@ -58,7 +55,7 @@ def number(value: float, unit: str) -> str:
 
 
 def page(title: str, panels: Sequence[tuple[Panel, Sequence[Line]]]) -> str:
-    """HTML; a panel without any series says so in red."""
+    """Return the page as HTML; a panel without any series says so in red."""
     height = max(panel.y + panel.height for panel, _ in panels) * ROW
     cells = "".join(_section(panel, lines) for panel, lines in panels)
     return (
@@ -68,7 +65,7 @@ def page(title: str, panels: Sequence[tuple[Panel, Sequence[Line]]]) -> str:
 
 
 def size(panels: Sequence[tuple[Panel, Sequence[Line]]]) -> tuple[int, int]:
-    """Width and height of the page in pixels."""
+    """Return width and height of the page in pixels."""
     return 24 * COLUMN, max(panel.y + panel.height for panel, _ in panels) * ROW + 40
 
 

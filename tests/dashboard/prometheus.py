@@ -78,7 +78,7 @@ class Prometheus:
             raise RuntimeError(f"{parameters}: {error.read().decode()}") from error
 
     def over(self, expression: str, seconds: float) -> list[Series]:
-        """The series of an expression over the last seconds."""
+        """Return the series of an expression over the last seconds."""
         now = time.time()
         found = self.ask(
             "query_range", query=expression, start=str(now - seconds), end=str(now), step=str(self.scrape_s)
@@ -94,7 +94,7 @@ class Prometheus:
         return {each["metric"][label] for each in found if label in each["metric"]}
 
     def rules(self) -> dict[str, str]:
-        """Alert -> inactive, pending or firing."""
+        """Return the state of each alert: inactive, pending or firing."""
         return {rule["name"]: rule["state"] for group in self.ask("rules")["groups"] for rule in group["rules"]}
 
     def _wait_until_ready(self) -> None:

@@ -89,7 +89,6 @@ async def eventually(attempt: Callable[[], Awaitable[T | None]], pause_s: float 
 
 
 async def served(connection: Connection) -> set[int]:
-    """Return the API keys that the broker lists."""
     answer = await connection.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
     return {one.api_key for one in answer.api_keys}
 
@@ -175,8 +174,6 @@ async def find_group(connection: Connection, key: str, *, share: bool = False) -
 
 
 async def until_there(connection: Connection, group: str) -> None:
-    """Wait for the group's coordinator."""
-
     async def attempt() -> bool | None:
         return await find_group(connection, group) or None
 
@@ -199,7 +196,6 @@ async def begin_at(connection: Connection, group: str, topic: str, offsets: Sequ
 
 
 async def alter_offsets(connection: Connection, group: str, topic: str, offsets: Sequence[int]) -> Answer:
-    """Alter the start offsets of all partitions."""
     partitions = [AlterShareGroupOffsetsRequestPartition(index, offset) for index, offset in enumerate(offsets)]
     request = AlterShareGroupOffsetsRequest(group, [AlterShareGroupOffsetsRequestTopic(topic, partitions)])
     answer = await connection.call(request, 0, AlterShareGroupOffsetsResponse)

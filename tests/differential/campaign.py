@@ -133,5 +133,4 @@ class Campaign:
             self.show(f"{len(self._attempts)} seeds, {disagreed} of them disagree so far")
 
     def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:
-        """Return a player for one of the brokers."""
         return Player(self._brokers[0 if side == "ours" else 1].port, f"{name}-{side}", self._written_ms)

@@ -147,7 +147,6 @@ class Fields:
 
     @classmethod
     def of(cls, names: Mapping[str, str], *messages: Message) -> Fields:
-        """Return all fields of the messages."""
         fields = cls(names)
         for message in messages:
             fields._walk(type(message).__name__, message, None)

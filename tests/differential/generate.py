@@ -90,7 +90,6 @@ class Sequence:
         self._begin()
 
     def next(self) -> Step:
-        """Return the next step."""
         chance = Random(f"{self.seed}/{self.number}")
         self.number += 1
         if self.number - 1 == self.setup.restart_at:
@@ -105,7 +104,6 @@ class Sequence:
                 return step
 
     def note(self, step: Step, answer: Answer) -> None:
-        """Learn from the answer to a step."""
         self.view.note(step, answer)
 
 

@@ -86,7 +86,6 @@ class Player:
 
     @property
     def names(self) -> dict[str, str]:
-        """The names that only this broker has."""
         return {self.group: "the group", self.topic: "the topic", uuid_to_text(self.topic_id): "the topic's id"}
 
     async def begin(self, setup: Setup) -> None:

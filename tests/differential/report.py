@@ -77,7 +77,6 @@ class Report:
         return [Failure(one, self.steps) for one in self.outcomes if any(attempt.found for attempt in one.attempts)]
 
     def markdown(self) -> list[str]:
-        """Return the tables that are committed."""
         verdicts = Counter(one.verdict for one in self.outcomes)
         last = [one.attempts[-1] for one in self.outcomes]
         wavered = sum(len(one.attempts) - 1 for one in self.outcomes if one.verdict == "agreed")

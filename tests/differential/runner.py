@@ -48,7 +48,6 @@ class Attempt:
     aside_differed: Counter[str] = field(default_factory=Counter)
 
     def look_aside(self, ours: Answer, theirs: Answer) -> None:
-        """Count the fields that are not compared."""
         for key in ours.aside.keys() | theirs.aside.keys():
             self.aside[key[1]] += 1
             self.aside_differed[key[1]] += ours.aside.get(key) != theirs.aside.get(key)

@@ -46,7 +46,7 @@ Acks = tuple[tuple[int, tuple[AckRange, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """ShareFetch. The request names `partitions` and those of `acks`.
+    """A ShareFetch request. It names `partitions` and those of `acks`.
 
     `unknown_topic`: it names them for a topic id that does not exist.
     """
@@ -70,7 +70,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
-    """ShareAcknowledge."""
+    """A ShareAcknowledge request."""
 
     kind: str
     member: int
@@ -100,8 +100,6 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A pause."""
-
     kind: str
     ms: int
 

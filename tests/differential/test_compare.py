@@ -73,7 +73,6 @@ def test_whatever_is_said_differently_is_found(other: Answer, found: Difference)
 
 
 def compared(*messages: Message) -> Answer:
-    """Return an answer that has only these messages' fields."""
     fields = Fields.of({}, *messages)
     return Answer(0, {}, fields.judged, fields.aside)
 
@@ -87,7 +86,7 @@ def row_of(partition: int, *acquired: AcquiredRecords, ack_error: int = 0, recor
 
 
 def test_a_row_that_says_nothing_is_a_row() -> None:
-    """Notice a row without content, which a comparison of errors and acquired offsets would miss."""
+    """A comparison of errors and acquired offsets would miss a row without content."""
     some, none = row_of(1, AcquiredRecords(3, 6, 2)), row_of(0, records=b"")
     whole, without = compared(answer_of(none, some)), compared(answer_of(some))
     assert differences(whole, without) == (Difference(0, "row", True, False),)
@@ -109,7 +108,7 @@ def test_the_order_of_rows_is_counted_alone() -> None:
 
 
 def test_how_ranges_are_cut_is_compared() -> None:
-    """Compare how ranges are cut, but ignore an empty range, which Apache Kafka puts in front when BatchSize is 0."""
+    """The cuts of ranges are compared, but not an empty range, which Apache Kafka puts in front if BatchSize is 0."""
     whole = compared(answer_of(row_of(1, AcquiredRecords(3, 6, 2))))
     cut = compared(answer_of(row_of(1, AcquiredRecords(3, 4, 2), AcquiredRecords(5, 6, 2))))
     empty = compared(answer_of(row_of(1, AcquiredRecords(3, 2, 1), AcquiredRecords(3, 6, 2))))
@@ -119,7 +118,7 @@ def test_how_ranges_are_cut_is_compared() -> None:
 
 
 def test_of_a_persisted_leader_epoch_it_is_compared_whether_there_is_one() -> None:
-    """Compare only if there is an epoch: Apache Kafka counts it up at each start of a leader, shareq does not."""
+    """Only the presence of an epoch is compared: Apache Kafka raises it at each start of a leader, shareq does not."""
 
     def summary(leader_epoch: int) -> Answer:
         row = read_share_group_state_summary.PartitionResult(1, leader_epoch=leader_epoch)
@@ -170,7 +169,7 @@ def test_names_that_each_broker_has_of_its_own_are_none() -> None:
 
 
 def test_what_is_listed_is_there() -> None:
-    """Find every listed path in an answer. A misspelt one would hide nothing, but be reported as ignored."""
+    """A misspelt path would hide no difference, but its field would be reported as ignored."""
     heartbeat = ShareGroupHeartbeatResponse(assignment=Assignment())
     stored = ReadShareGroupStateResponse([ReadStateResult(bytes(16), [PartitionResult(0)])])
     described = DescribeShareGroupOffsetsResponse(

@@ -86,7 +86,6 @@ def test_a_seed_is_a_sequence() -> None:
 
 
 def test_answers_shape_the_sequence() -> None:
-    """Acknowledge no record that was not acquired."""
     sequence = Sequence(7)
     steps = []
     for _ in range(STEPS):
@@ -116,7 +115,6 @@ def test_everything_happens() -> None:
 
 
 def test_where_brokers_have_no_dead_letters_nothing_is_said_of_them() -> None:
-    """Leave dead letters out, and keep a seed without them the same with and without."""
     having = [seed for seed in range(100) if setup_of(seed).dead_letters]
     assert 25 <= len(having) <= 45
     for seed in range(100):
@@ -144,7 +142,7 @@ def test_short_locks_are_waited_for_before_many_steps_have_gone_by() -> None:
 
 
 def test_a_group_without_members_only_has_offsets_altered_when_nobody_is_connected() -> None:
-    """Alter offsets only when no member is connected: otherwise Apache Kafka overwrites them from its memory."""
+    """While a member is connected, Apache Kafka overwrites altered offsets from its memory."""
     for seed in range(100):
         kinds = [step.kind for step in played(seed)]
         for before, kind in pairwise(kinds):

@@ -120,7 +120,7 @@ def test_acknowledging_below_an_empty_window() -> None:
 
 
 def test_too_few_types_release_nothing() -> None:
-    """Expect both brokers to refuse such a batch, regardless of the records beside it."""
+    """Both brokers refuse such a batch, regardless of the records beside it."""
     sound = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2, 2)),)),))
     short = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2)),)),))
     ended = PartitionAnswer(acquired={50: 1})
@@ -353,7 +353,7 @@ class Planted(Campaign):
 
 
 class PlantedRows(Planted):
-    """A campaign with the other fault."""
+    """A campaign in which one side's answers lack rows."""
 
     fault = LeavesOut
 

@@ -78,7 +78,6 @@ class View:
         return sorted(offset for offset, held in self.held[partition].items() if held.member == member)
 
     def note(self, step: Step, answer: Answer) -> None:
-        """Learn from the answer to a step."""
         match step:
             case Fetch():
                 self._fetched(step, answer)

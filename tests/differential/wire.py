@@ -46,7 +46,6 @@ class Connection:
         return cast(R, response)
 
     async def close(self) -> None:
-        """Close the connection if there is one."""
         writer, self._reader, self._writer = self._writer, None, None
         if writer is not None:
             writer.close()

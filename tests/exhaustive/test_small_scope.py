@@ -57,7 +57,7 @@ def test_a_search_that_goes_no_deeper_has_worked_off_what_it_reached() -> None:
 
 
 def test_one_step_more_is_taken_if_it_fits_with_what_comes_after_it() -> None:
-    """Expect ten times the last step's 3 s: 30 s for the next step, and 60 s for finishing the work of its worlds."""
+    """The next step is expected to take ten times the last one's 3 s, and finishing the work of its worlds 60 s."""
     searched, ends = Searched(states=[1, 10, 100, 1_000]), [0.0, 0.1, 0.4, 3.4]
     assert not enough_time(searched, ends, limit_s=93.3)
     assert enough_time(searched, ends, limit_s=93.5)
@@ -77,7 +77,7 @@ def test_where_faults_are_planted_there_are_none_without(scope: Scope) -> None:
 
 
 def test_forms_keep_worlds_apart_that_have_another_future() -> None:
-    """Compare worlds of one form: they allow the same steps, which lead to equal forms."""
+    """Worlds of one form allow the same steps, which lead to equal forms."""
     scope = SCOPES["all of it"]
     lives: dict[bytes, list[bytes]] = {}
     level = [b""]

@@ -105,7 +105,6 @@ class LargestRequests:
         self._records = batch(b"x")
 
     def sized(self, connection: MockConnection, api: ApiKey, version: int, path: Path, count: int) -> Largest:
-        """Return a request with an array of `count` elements."""
         return Largest(api, version, path, count, self._frame(connection, api, version, path, count))
 
     def make(self, connection: MockConnection, api: ApiKey, version: int, path: Path, part: int = 1) -> Largest:

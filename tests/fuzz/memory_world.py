@@ -225,7 +225,6 @@ class MemoryWorld:
                 raise Defect(f"{peak / 1e6:.0f} MB of memory for {size} bytes")
 
     def _replace(self, index: int) -> None:
-        """Replace the client by another."""
         peer = self._peers[index]
         if not peer.connection.closed:
             peer.connection.disconnect()

@@ -1,4 +1,4 @@
-"""taskiq, on shareq or on a stream of Redis, which acknowledges."""
+"""taskiq, on shareq or on a Redis stream with acknowledgements."""
 
 from __future__ import annotations
 

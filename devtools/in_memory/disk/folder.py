@@ -61,7 +61,7 @@ class Folder:
                 node.lose_tail(rng)
 
     def lose_any(self, rng: Random) -> None:
-        """Undo any changes, as POSIX allows, but keep none without the earlier ones of its names."""
+        """Undo any of the changes, as POSIX allows; of each name, a change that is kept keeps the earlier ones."""
         for change in reversed(self.unsynced):
             self._put(change.before)
         kept = rng.choice((0.1, 0.5, 0.9, 1.0))

@@ -64,7 +64,6 @@ class Airflow:
             )
 
     def start(self) -> None:
-        """Start the triggerer."""
         with (self.home / "log").open("ab") as log:
             self._triggerer = subprocess.Popen(
                 [self._command, "triggerer", "--skip-serve-logs"],
@@ -91,12 +90,10 @@ class Airflow:
         self._triggerer.wait()
 
     def rows(self, query: str) -> list[Any]:
-        """Return the rows of Airflow's database."""
         with contextlib.closing(sqlite3.connect(self.home / "airflow.db", timeout=30)) as database:
             return database.execute(query).fetchall()
 
     def stored(self) -> list[Stored]:
-        """Return the events that it has stored."""
         rows = self.rows("select asset.name, asset_event.extra from asset_event join asset on asset.id = asset_id")
         payloads = [(asset, json.loads(extra)["payload"]) for asset, extra in rows]
         return [Stored(asset, payload["value"], payload["delivery_count"]) for asset, payload in payloads]

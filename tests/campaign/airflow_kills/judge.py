@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
 
 
 def judge(sent: Iterable[str], assets: Collection[str], stored: Iterable[Stored]) -> Verdict:
-    """Return lost records, and repeated ones although no earlier delivery can have failed."""
+    """Return the lost records, and those stored again although no earlier delivery can have failed."""
     deliveries: dict[tuple[str, str], list[int]] = {}
     for event in stored:
         deliveries.setdefault((event.asset, event.value), []).append(event.delivery)

@@ -177,7 +177,6 @@ def send_again(send: Callable[[int, float], None], journal: Path, kill: Kill) ->
 
 
 def ended(journal: Path) -> set[int]:
-    """Return the numbers of finished tasks."""
     return {int(line.split()[1]) for line in journal.read_text().splitlines() if line.startswith("end ")}
 
 

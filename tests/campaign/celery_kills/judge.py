@@ -48,7 +48,6 @@ class Task:
     _received: dict[int, float] = field(default_factory=dict)
 
     def note(self, word: str, worker: int, at: float) -> None:
-        """Add a line of the journal."""
         if word == "got":
             self._received[worker] = at
         elif word == "begin":

@@ -141,23 +141,19 @@ class Brokers:
             list(pool.map(lambda process: process.start(_STARTS_S), chosen))
 
     def kill(self) -> None:
-        """Kill all with SIGKILL."""
         for process in self.processes.values():
             process.kill()
 
     def pause(self) -> None:
-        """Pause all of them."""
         for process in self.processes.values():
             stop(process.process)
 
     def resume(self) -> None:
-        """Resume the paused ones."""
         for each in self.processes.values():
             if each.process is not None and each.process.poll() is None:
                 each.process.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """End all processes and connections."""
         self.resume()
         self.kill()
         for proxy in self._proxies:
@@ -166,7 +162,6 @@ class Brokers:
     # -- looking
 
     def topic_id(self, topic: str) -> bytes:
-        """Return the id of a topic."""
         with WireClient(("127.0.0.1", self.processes[1].port), timeout_s=30) as client:
             request = MetadataRequest([MetadataRequestTopic(name=topic)], False)
             return client.call(request, 12, MetadataResponse).topics[0].topic_id
@@ -176,7 +171,6 @@ class Brokers:
         return int(self._admin().list_topics(topic, timeout=20).topics[topic].partitions[partition].leader)
 
     def coordinator_of(self, group: str) -> int:
-        """Return the broker that coordinates a group."""
         with WireClient(("127.0.0.1", self.processes[1].port), timeout_s=20) as client:
             answer = client.call(FindCoordinatorRequest("", _GROUP, [group]), 4, FindCoordinatorResponse)
         found = answer.coordinators[0]

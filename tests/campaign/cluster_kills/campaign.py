@@ -71,7 +71,7 @@ class Rounds:
                 show(f"{cell.name}: journals and logs are kept in {folder}")
 
     def _round(self, scene: Scene, number: int, before: Verdict) -> tuple[Row, Verdict]:
-        """Return the row of a round, and the verdict on all records so far."""
+        """Run a round; return its row, and the verdict on all records so far."""
         seen, hung, replaced = scene.journals.seen(), scene.hung, scene.replaced
         errors = seen.errors.copy()
         fault = Fault(Random(f"{self._seed} {self._cell.name} {number}"))

@@ -35,19 +35,15 @@ class Journal:
         self._file.close()
 
     def note(self, kind: str, what: str) -> None:
-        """Write a line."""
         self._file.write(f"{kind} {time.monotonic():.4f} {what}\n")
 
     def delivered(self, partition: int, offset: int) -> None:
-        """Note a record that was handed out."""
         self.note("D", f"{partition} {offset}")
 
     def tried(self, places: Iterable[Place]) -> None:
-        """Note records whose confirmation is about to be requested."""
         self._note_all("A", places)
 
     def confirmed(self, places: Iterable[Place]) -> None:
-        """Note records whose confirmation came."""
         self._note_all("C", places)
 
     def _note_all(self, kind: str, places: Iterable[Place]) -> None:

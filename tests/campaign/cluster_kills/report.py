@@ -29,7 +29,7 @@ def markdown(rows: Sequence[Row], cells: Iterable[str]) -> list[str]:
 
 
 def _order(cluster: str) -> tuple[bool, list[int]]:
-    """Sort ours first, then the newest."""
+    """Return a sort key: our broker first, then versions of Apache Kafka, the newest first."""
     return cluster != OURS, [] if cluster == OURS else [-int(part) for part in cluster.split(".")]
 
 

@@ -156,7 +156,6 @@ class Scene:
         self.wait_for(lambda: self._is_flushed, "the end of what was sent", 90)
 
     def end(self) -> None:
-        """End all processes."""
         self._goes_on = self._produces = False
         for thread in self._threads:
             thread.join()
@@ -208,7 +207,6 @@ class Scene:
 
     @property
     def journals(self) -> Journals:
-        """The journals of all consumers."""
         return self._journals
 
     @property

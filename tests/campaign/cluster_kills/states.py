@@ -1,4 +1,4 @@
-"""The state topic, read by rule (a) as the next owner would read it."""
+"""The state topic, read as the next owner of a slot would read it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ class States:
             }
 
     def is_finished(self, place: Place) -> bool:
-        """Return whether a record is finished with."""
         partition, offset = place
         return offset < self._start.get(partition, 0) or offset in self._finished.get(partition, ())
 

@@ -31,7 +31,7 @@ class Working:
         return {(0, 0), (0, 1)}
 
     def wait_for(self, _condition: Callable[[], bool], _what: str, _within_s: float) -> None:
-        """Have waited: nothing was confirmed for a while."""
+        """Return at once, as if nothing had been confirmed for a while."""
 
     def states(self, *_: str) -> SimpleNamespace:
         found = set(self.finished)

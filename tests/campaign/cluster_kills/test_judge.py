@@ -15,7 +15,6 @@ SECOND = ("D 2.0 1 0", "A 2.1 1 0")
 
 
 def seen(*journals: Sequence[str]) -> Seen:
-    """Return the events of several journals."""
     made = Seen()
     for journal in journals:
         made.read(journal)

@@ -80,7 +80,6 @@ class Scene:
         return [path.read_text() for path in sorted(self._folder.glob("journal-*.txt"))]
 
     def leader(self) -> ApacheKafka:
-        """Return the broker that leads most of the topic."""
         partitions = self._admin().list_topics(TOPIC, timeout=20).topics[TOPIC].partitions.values()
         return self._cluster.nodes[Counter(each.leader for each in partitions).most_common(1)[0][0]]
 

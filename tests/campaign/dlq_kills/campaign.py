@@ -208,7 +208,7 @@ class Campaign:
                 raise
 
     def _end_of_life(self, aim: Aim) -> None:
-        """Wait for the moment, or a while, until the broker is dead."""
+        """Wait until the broker died at its moment, or a while; then kill it if it still runs."""
         process = self._node.process
         if process is None:
             self._met[aim] += 1  # it died while it started

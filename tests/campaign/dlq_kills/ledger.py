@@ -43,7 +43,6 @@ class Ledger:
         self.handed_out[place] = max(count, self.handed_out.get(place, 0))
 
     def sends(self, place: Place, kind: int) -> None:
-        """Record that the holder acknowledges it."""
         with self._lock:
             if kind in ENDS:
                 self.open[place] = kind
@@ -51,7 +50,6 @@ class Ledger:
                 self.reject_sent.add(place)
 
     def answered(self, place: Place, kind: int, accepted: bool) -> None:
-        """Record the broker's answer to that."""
         with self._lock:
             self.seen["acknowledgements"] += 1
             self.seen["acknowledgements refused"] += not accepted

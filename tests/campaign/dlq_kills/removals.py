@@ -100,7 +100,7 @@ class Scene:
 
     @property
     def request(self) -> tuple[Message, int]:
-        """The operation and its version."""
+        """The operation's request and its version."""
         name, topic = self.group.name, self.topic
         if self.operation is Operation.ALTER:
             rows = [AlterShareGroupOffsetsRequestPartition(number, 0) for number in range(PARTITIONS)]
@@ -295,7 +295,6 @@ def _dlq_headers(headers: tuple[tuple[str, bytes | None], ...]) -> list[tuple[st
 
 
 def _error_of(answer: Message) -> ErrorCode:
-    """Return the first error of all rows."""
     codes: list[int]
     if isinstance(answer, AlterShareGroupOffsetsResponse):
         codes = [answer.error_code, *(row.error_code for topic in answer.responses for row in topic.partitions)]

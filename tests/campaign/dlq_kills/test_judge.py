@@ -26,7 +26,6 @@ LETTER = Record(0, 12_000, b"k", b"v", SIX)
 
 
 def ledger(*said: tuple[int, bool | None], place: Place = (0, 0)) -> Ledger:
-    """Return a ledger with these deliveries, acknowledgements and answers."""
     one = Ledger()
     for count, (kind, accepted) in enumerate(said, 1):
         one.has_handed_out(place, count)

@@ -48,7 +48,7 @@ class Queues:
             self.topics[group.name].append(other)
 
     def trouble(self, client: WireClient, trouble: Trouble, number: int) -> None:
-        """Cause the fault from now on. If the broker dies meanwhile, it may be incomplete, as every rule allows."""
+        """Cause the fault from now on. It may be incomplete if the broker dies meanwhile."""
         if trouble is Trouble.APPEARS:
             self._appear(client)
             return
@@ -74,7 +74,6 @@ class Queues:
 
 
 def exists(client: WireClient, topic: str) -> bool:
-    """Return whether a topic of that name exists."""
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
     return client.call(request, 12, MetadataResponse).topics[0].error_code == ErrorCode.NONE
 

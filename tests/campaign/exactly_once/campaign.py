@@ -67,7 +67,6 @@ class Kill(NamedTuple):
     back_s: float | None = None
 
     def reported(self) -> str:
-        """Return its line of the report."""
         back = "not back before the next" if self.back_s is None else f"back after {self.back_s:.2f} s"
         aborting = " (abort)" if self.at.aborting else ""
         figures = f"in {self.at.records_in:,} of {self.records:,}, out {self.at.records_out:,}"

@@ -74,7 +74,6 @@ class LogTail:
     _position: int = 0
 
     def read(self) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Yield the new batches; none while the folder is missing."""
         if not self.folder.exists():
             return
         for file in sorted(self.folder.glob("*.log")):

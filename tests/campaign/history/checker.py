@@ -18,7 +18,7 @@ from tests.campaign.history.operations import History
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A weaker guarantee: nothing nonsensical, some values, some registers."""
+    """A weaker guarantee: what is read makes sense, the given values are not lost, nor the given registers' updates."""
 
     values: Container[str]
     registers: tuple[str, ...]

@@ -348,7 +348,6 @@ RULES = (
 
 
 def share_rules(index: Index) -> Iterator[Anomaly]:
-    """Check all rules."""
     shares = Shares.of(index)
     for rule in RULES:
         yield from rule(shares)

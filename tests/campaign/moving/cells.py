@@ -38,7 +38,6 @@ class Cell(NamedTuple):
     victim: str = ""
 
     def is_on(self, way: Way) -> bool:
-        """Return whether a way has the victim."""
         where, _, what = self.victim.partition(" ")
         side = way.old if where == "source" else way.new
         return what != "node" or side in (NODES, NODES_BEFORE_OURS)

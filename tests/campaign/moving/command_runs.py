@@ -58,13 +58,10 @@ class Command:
     strikes: list[tuple[float, float]] = field(default_factory=list)
 
     def once(self, *words: str) -> Ran:
-        """Run it to its end."""
         return self._ended(self._begun(*words))
 
     def planned_in(self) -> float:
-        """Return the seconds of a dry run: another run does the same first, and then its work. RuntimeError if it
-        fails.
-        """
+        """Return the seconds of a dry run: a real run begins with the same steps. Raise RuntimeError if it fails."""
         began = time.monotonic()
         ran = self.once("--dry-run")
         if ran.code:
@@ -72,7 +69,7 @@ class Command:
         return time.monotonic() - began
 
     def disturbed(self, strike: Callable[[], None] | None, after_s: float, *words: str) -> Ran:
-        """Run it, and kill it after a time, or have something else happen then."""
+        """Run the command; after a time strike something, or kill the command itself."""
         process = self._begun(*words)
         try:
             out, err = process.communicate(timeout=after_s)
@@ -93,7 +90,7 @@ class Command:
         self.strikes.append((struck_at, time.monotonic()))
 
     def until_done(self, *words: str) -> Ran:
-        """Run it until a run ends well, or once more does not help."""
+        """Run the command until it succeeds, or until a row was refused or differs, which no repetition changes."""
         for _ in range(MOST_RUNS):
             ran = self.once(*words)
             if ran.code == 0 or ran.failed:

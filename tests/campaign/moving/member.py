@@ -37,12 +37,11 @@ class Journal:
         self._file = file
 
     def write(self, entry: Mapping[str, object]) -> None:
-        """Add a line."""
         self._file.write(json.dumps({"t": time.monotonic_ns(), **entry}, separators=(",", ":")) + "\n")
         self._file.flush()
 
     def acked(self, offsets: Mapping[TopicPartition, Collection[int]], error: KafkaException | None) -> None:
-        """Take an answer for the share consumer."""
+        """Note the broker's answer to acknowledgements."""
         places = [[where.partition, offset] for where, numbers in offsets.items() for offset in numbers]
         self.write({"acked": places, "error": None if error is None else error.args[0].name()})
 

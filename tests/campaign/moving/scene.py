@@ -59,7 +59,7 @@ class Scene:
 
 
 class Round(NamedTuple):
-    """One round in a scene: its number, its chance, and a folder of its own."""
+    """One round in a scene: its number, its source of randomness, and a folder of its own."""
 
     scene: Scene
     number: int
@@ -107,7 +107,7 @@ def produce_flights(bootstrap: str, topic: str, first: int, end: int) -> int:
 
 
 def wait_for(condition: Callable[[], bool], what: str, within_s: float, each_s: float = 0.2) -> None:
-    """Wait until something is so. RuntimeError when it is not in time."""
+    """Wait until the condition holds. Raise RuntimeError if it does not in time."""
     by = time.monotonic() + within_s
     while not condition():
         if time.monotonic() > by:

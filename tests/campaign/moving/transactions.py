@@ -45,7 +45,6 @@ class Job:
         return sum(int(line) for text in whole for line in text.split("\n") if line)
 
     def kill(self) -> None:
-        """Kill the process; another one replaces it."""
         self._process.kill()
         self._process.wait()
         self._begin()

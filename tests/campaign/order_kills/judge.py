@@ -132,7 +132,6 @@ class Judge:
         return [place for place in self.unseen_ends() if self._counts.get(place, 0) < self._limit - 1]
 
     def unseen_ends(self) -> list[Place]:
-        """Return the records that are not known to have ended."""
         with self._lock:
             return [
                 (partition, offset)

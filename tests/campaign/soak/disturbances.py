@@ -85,7 +85,7 @@ class Disturbances:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the turn that is under way, and the thread. Harmless when it has not begun, and the second time."""
+        """End the disturbance under way, and the thread. Does nothing before `start`, or the second time."""
         self._stop.set()
         self.go()
         if self._thread.ident is not None:
@@ -126,7 +126,6 @@ class Disturbances:
     # -- time
 
     def clock_steps(self) -> str:
-        """Set the wall clock to another time."""
         to_ms = self._rng.randint(-MOST_CLOCK_MS, MOST_CLOCK_MS)
         self._levers.set(clock_ms=to_ms)
         return f"{to_ms / 60_000:+.1f} min"

@@ -172,9 +172,7 @@ def _plant(fault: Fault) -> None:
 
 
 def swapped(data: bytes) -> bytes:
-    """Return the batches with other values, of the same size, in place of the plain producer's, and correct
-    checksums.
-    """
+    """Return the batches with the plain producer's values replaced by others of the same size, and correct CRCs."""
     from shareq.protocol.records.checksum import crc32c
 
     written, at = bytearray(data), 0

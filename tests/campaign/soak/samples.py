@@ -67,7 +67,10 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look once more, then no more: a stall since the last look counts, too. Harmless when it has not begun."""
+        """Take one last sample, because a stall since the previous one counts, too, and end.
+
+        Does nothing before `start`.
+        """
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join()

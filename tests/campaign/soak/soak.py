@@ -189,7 +189,6 @@ class Soak:
         self._show(f"round {result.rounds}: {len(history.operations):,} operations, {len(found)} anomalies")
 
     def _clear(self, scene: SoakScene) -> None:
-        """Delete topics and groups of the round."""
         self._topic = None
         link = scene.link("clear")
         topics = [DeleteTopicState(None, topic_id) for topic_id in scene.ids.values()]

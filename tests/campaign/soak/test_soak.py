@@ -70,7 +70,6 @@ def test_descriptors_that_stay_open_are_noticed_and_those_of_a_flood_are_not() -
     [("logs", 53, True), ("logs", 52, False), ("logs again", 59, False), ("removed", 59, False)],
 )
 def test_logs_are_open_once_each_and_no_more_than_the_pool_has(kind: str, most_logs: int, sound: bool) -> None:
-    """Open 20 more descriptors in each third of the time."""
     grown = [int(one.at_s / 30) for one in FLAT]
     growing = [
         replace(one, descriptors=one.descriptors + n, kinds={kind: n}) for one, n in zip(FLAT, grown, strict=True)

@@ -63,7 +63,7 @@ class Turn:
 
 
 def slope_a_minute(points: Sequence[tuple[float, float]]) -> float:
-    """Theil and Sen: the median of the slopes of all pairs, by minute where the first of each is in seconds."""
+    """Return the median of the slopes of all pairs, per minute for times in seconds (Theil and Sen)."""
     step = max(1, len(points) // _MOST_PAIRS)
     slopes = [
         60 * (later - earlier) / (to - since)

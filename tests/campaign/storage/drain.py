@@ -112,7 +112,7 @@ class Drain:
         self._scene.recorder.ok(_NAME, invoked, Drained(place, start, end, tuple(records)))
 
     def _read(self, reader: Reader, place: Place) -> Read | None:
-        """Return the next records. Note that they cannot be read, and return None, if so."""
+        """Return the next records; if they cannot be read, note that and return None."""
         try:
             got = reader.read(place, 1 << 20)
         except Unreadable as error:

@@ -118,7 +118,6 @@ class Run:
         return sorted(self.folder.glob("trace-*"))
 
     def steps(self) -> list[Step]:
-        """Return all calls that concern the data folder, in order."""
         disk, steps = Disk(self.data_dir, Names.JOURNAL), list[Step]()
         for life, trace in enumerate(self.traces):
             with trace.open(encoding="ascii", errors="replace") as lines:

@@ -28,7 +28,6 @@ def facts(seeds: Sequence[int]) -> list[tuple[str, str]]:
 
 
 def origin(seeds: Sequence[int]) -> str:
-    """Return the origin of the figures as one line."""
     return ", ".join(f"{name} {value}" for name, value in facts(seeds))
 
 

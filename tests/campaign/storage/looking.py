@@ -44,7 +44,6 @@ class Looker:
         self._process = process
 
     def topic_ids(self) -> dict[str, bytes]:
-        """Return the ids of all topics, by name."""
         response = self._link.call(MetadataRequest(None, False), 12, MetadataResponse)
         return {topic.name: topic.topic_id for topic in response.topics if topic.name is not None}
 

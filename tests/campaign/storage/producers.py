@@ -71,7 +71,6 @@ def data_of(records: list[Record]) -> list[RecordData]:
 
 
 def numbered(records: list[Record], base: int) -> tuple[Record, ...]:
-    """Return the records, numbered from the offset `base`."""
     return tuple(one._replace(offset=base + number) for number, one in enumerate(records))
 
 

@@ -100,13 +100,11 @@ class Scene:
         return random.Random(f"{self.seed} {name}")
 
     def place(self, topic: str, partition: int) -> Place | None:
-        """Return the place; None while there is no such topic."""
         with self.lock:
             topic_id = self.ids.get(topic)
         return None if topic_id is None else Place(topic_id.hex(), partition)
 
     def places(self, *plans: TopicPlan) -> list[Place]:
-        """Return all partitions of those topics that exist."""
         found = [self.place(plan.name, partition) for plan in plans for partition in range(plan.partitions)]
         return [place for place in found if place is not None]
 
@@ -130,7 +128,6 @@ class Process:
         self._values = 0
 
     def step(self) -> None:
-        """Perform one operation of the client."""
         raise NotImplementedError
 
     def on_cut(self) -> None:

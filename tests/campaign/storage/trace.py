@@ -23,7 +23,6 @@ CALLS: Final = (
 
 
 def command(output: Path) -> list[str]:
-    """Return the command line that runs another command under strace."""
     strace = ["strace", "-f", "-q", "-s", "2000000", "-xx", "-T", "--seccomp-bpf", "-e", "signal=none"]
     return [*strace, "--absolute-timestamps=format:unix,precision:ns", "-e", f"trace={CALLS}", "-o", str(output)]
 
@@ -63,7 +62,6 @@ _SYNCS: Final = frozenset({"fsync", "fdatasync", "syncfs", "sync"})
 
 
 def parse(lines: Iterable[str]) -> Iterator[Call | Begun]:
-    """Yield the calls that succeeded."""
     unfinished: dict[str, tuple[int, str]] = {}
     for line in lines:
         line = line.rstrip("\n")

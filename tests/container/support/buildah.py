@@ -42,7 +42,7 @@ class Buildah:
         return done.stdout.strip()
 
     def import_base(self, archive: Path, name: str) -> str:
-        """An image of one layer, from a tar archive."""
+        """Return an image of one layer, made from a tar archive."""
         container = self.run("from", "scratch")
         self.run("add", "--quiet", container, str(archive), "/")
         self.run("commit", "--quiet", "--rm", container, name)
@@ -69,7 +69,7 @@ class Image:
 
     @property
     def command(self) -> list[str]:
-        """The command of a container that is given none."""
+        """The command of a container that is started without one."""
         return [*self.config["Entrypoint"], *self.config["Cmd"]]
 
     @property
@@ -104,15 +104,14 @@ class Container:
 
     @property
     def log(self) -> str:
-        """The output of the main process so far."""
         return "".join(self._lines)
 
     def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """A second process beside the main one, as `docker exec` does."""
+        """Run a second process beside the main one, as `docker exec` does."""
         return finished(self._inside(command), timeout_s=START_S)
 
     def start(self, ready: str) -> None:
-        """Run the image's command until it has said `ready`."""
+        """Run the image's command, and wait until its output has `ready`."""
         process = subprocess.Popen(
             self._inside(self.image.command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -147,7 +146,7 @@ class Container:
         self._process = None
 
     def kill(self) -> None:
-        """End the main process the hard way, if it still runs."""
+        """Kill the main process if it still runs."""
         if self._process is not None:
             for pid in [*_descendants(self._process.pid), self._process.pid]:
                 with contextlib.suppress(ProcessLookupError):
@@ -170,7 +169,7 @@ class Container:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    """Children, and theirs, down to the youngest; of what has just ended none."""
+    """Yield the process's children and all of theirs; none of a process that has just ended."""
     for child in children(pid):
         yield child
         yield from _descendants(child)

@@ -20,7 +20,7 @@ _LEFT_OUT: Final = ("./proc/*", "./sys/*", "./var/cache/apt/*", "./var/lib/apt/l
 
 
 def base_archive(cache: Path, work: Path) -> Path:
-    """The base as a tar archive, made in `work` and kept in `cache`. RuntimeError when debootstrap fails."""
+    """Return the base as a tar archive, made in `work` and kept in `cache`. Raise RuntimeError if debootstrap fails."""
     archive = cache / f"debian-{RELEASE}-{platform.machine()}-python3.tar"
     if not archive.exists():
         cache.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def base_archive(cache: Path, work: Path) -> Path:
 
 
 def _mirror() -> list[str]:
-    """Debian's usual one, unless DEBIAN_MIRROR names another."""
+    """Return Debian's usual mirror, unless DEBIAN_MIRROR names another one."""
     return [os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")]
 
 

@@ -32,7 +32,7 @@ class Network:
             raise RuntimeError(f"no network namespace: {said.strip()}")
 
     def inside(self, command: Sequence[str], *, names: bool = True) -> list[str]:
-        """The command as one that runs in this network; with `names` also with its /etc/hosts, else with the usual."""
+        """Return a command that runs this one in the network; with `names` it sees the network's /etc/hosts."""
         enter = ["nsenter", "--target", str(self._holder.pid), "--net", *(["--mount"] if names else [])]
         return [*enter, "env", f"--chdir={os.getcwd()}", *command]
 

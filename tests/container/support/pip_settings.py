@@ -13,7 +13,7 @@ _USUAL_CERTIFICATES: Final = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def pip_volumes(work: Path) -> list[str]:
-    """Volumes that bring pip's configuration, and the files and folders that it names, into a build."""
+    """Return volumes that bring pip's configuration, and the files and folders that it names, into a build."""
     settings = _settings()
     if Path(_USUAL_CERTIFICATES).exists():
         settings.setdefault("cert", _USUAL_CERTIFICATES)

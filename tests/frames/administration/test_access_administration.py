@@ -113,7 +113,7 @@ def test_each_row_has_its_reason(world: AccessWorld) -> None:
 
 @pytest.mark.parametrize("field", range(7))
 def test_each_field_of_a_filter_counts(field: int) -> None:
-    """Find and delete by filter one of two ACLs that differ only in this field."""
+    """Of two ACLs that differ only in this field, a filter finds and deletes one."""
     one: Row = (2, "t", 3, "User:x", "1.1.1.1", 3, 3)
     others: Row = (3, "u", 4, "User:y", "2.2.2.2", 4, 2)
     world = AccessWorld()
@@ -228,7 +228,7 @@ def test_credentials_are_set_described_and_removed(world: AccessWorld) -> None:
 def test_a_credential_that_is_not_taken(
     change: ScramCredentialUpsertion, error: ErrorCode, text: str, world: AccessWorld
 ) -> None:
-    """Use the texts of Apache Kafka's ScramControlManager, except for the last."""
+    """The texts are those of Apache Kafka's ScramControlManager, except for the last one."""
     assert alter(world, [change, upsert("other")]) == {change.name: error, "other": 0}
     assert reasons(world, change, upsert("other")) == {change.name: text, "other": None}
 
@@ -305,7 +305,7 @@ def test_what_no_password_has_made_is_not_added(world: AccessWorld) -> None:
 
 
 def test_a_broker_without_an_authorizer_shows_no_keys() -> None:
-    """Every client has ALTER on the cluster there."""
+    """Without an authorizer every client has ALTER on the cluster."""
     answer = World().call(MoveUserScramCredentialsResponse, MoveUserScramCredentialsRequest(None), 0)
     assert answer.error_code == ErrorCode.SECURITY_DISABLED
     assert not answer.credentials
@@ -327,7 +327,7 @@ def test_a_user_named_twice_is_left_alone(world: AccessWorld) -> None:
 
 
 def test_both_databases_keep_the_same(tmp_path: Path, world: AccessWorld) -> None:
-    """Compare the simulation's database with SQLite."""
+    """The simulation's database keeps the same credentials as SQLite."""
     create(world, READ_T, WRITE_T, READ_PREFIX)
     alter(world, [upsert("a"), upsert("b", 2)])
     kept = MemoryMetaDb.load(world.db)

@@ -38,7 +38,7 @@ UNNAMED = {"GetTelemetrySubscriptionsRequest", "PushTelemetryRequest"}
 
 
 def test_the_apis_of_apache_kafka() -> None:
-    """Expect what `kafka-broker-api-versions.sh` shows there, by the listeners in its schemas."""
+    """The APIs are those that `kafka-broker-api-versions.sh` lists there, by the listeners in its schemas."""
     of_brokers = {
         ApiKey(spec.api_key or 0): (
             spec.valid_versions.lowest,
@@ -65,7 +65,7 @@ TOKENS: tuple[Message, ...] = (
 
 @pytest.mark.parametrize("request_", TOKENS, ids=lambda request: ApiKey(request.API_KEY).name)
 def test_there_are_no_delegation_tokens(request_: Message) -> None:
-    """KIP-48: they need authentication, and with it they are disabled."""
+    """KIP-48: delegation tokens need authentication, and with it they are disabled."""
     key = ApiKey(request_.API_KEY)
     served = HANDLERS[key].served
     plain = BrokerWorld().connect()

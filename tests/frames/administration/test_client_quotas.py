@@ -22,7 +22,6 @@ def client() -> MockConnection:
 
 
 def entry(entity: Entity, **quotas: float | None) -> alter_rpc.AlterClientQuotasRequestEntryData:
-    """Build an entry; a quota of None removes it."""
     return alter_rpc.AlterClientQuotasRequestEntryData(
         [alter_rpc.AlterClientQuotasRequestEntityData(*each) for each in entity],
         [alter_rpc.OpData(key, value or 0.0, value is None) for key, value in quotas.items()],

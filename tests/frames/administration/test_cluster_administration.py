@@ -134,13 +134,12 @@ def test_moving_replicas_to_where_they_are(client: MockConnection, version: int)
 
 @pytest.mark.parametrize("path", ["/elsewhere", os.path.abspath(DATA) + "/", "data", ""])
 def test_moving_replicas_to_another_folder(client: MockConnection, path: str) -> None:
-    """Report the wrong folder before a wrong partition."""
+    """A wrong folder is reported before a wrong partition."""
     request = alter_replica_log_dirs_request(path, "t", [0, 7])
     assert set(moved(client, request).values()) == {ErrorCode.LOG_DIR_NOT_FOUND}
 
 
 def test_a_topic_whose_folder_could_not_be_moved(client: MockConnection) -> None:
-    """Allow for the longer folder name of a replica that is moving."""
     request = alter_replica_log_dirs_request("/elsewhere", "x" * 213, [0, 10])
     assert moved(client, request) == {
         ("x" * 213, 0): ErrorCode.LOG_DIR_NOT_FOUND,
@@ -305,7 +304,7 @@ def test_refused_properties_change_nothing(world: BrokerWorld, client: MockConne
 
 @pytest.mark.parametrize("key", sorted({case[0] for case in RIGHT_CASES}), ids=lambda key: key.name)
 def test_a_refusal_can_be_said_in_every_version(key: ApiKey) -> None:
-    """Return no error in early versions without a field for it."""
+    """Early versions have no field for the error, so they get none."""
     world = AccessWorld()
     served = HANDLERS[key].served
     for _, _, request, right in (case for case in RIGHT_CASES if case[0] is key):

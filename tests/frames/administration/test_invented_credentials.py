@@ -110,7 +110,7 @@ def test_a_user_without_a_credential_for_this_mechanism_is_one_who_does_not_exis
 
 
 def test_those_who_exist_cost_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count calls, because the time is too short to measure."""
+    """Calls are counted, because the time is too short to measure."""
     door = Door()
     door.ask("carol")
     work: list[str] = []
@@ -159,7 +159,7 @@ def test_without_any_user_it_is_as_of_the_first_that_is_added() -> None:
 
 
 def test_salts_of_apache_kafkas_tools_are_text() -> None:
-    """Give 25 or 26 digits, as 130 bits do."""
+    """130 bits give 25 or 26 digits."""
     chance = Random(7)
     real = [credential(text_salt(chance)) for _ in range(200)]
     assert {form_of(each) for each in real} == {Form(None, 4096)}
@@ -237,7 +237,7 @@ def test_after_any_changes_it_is_as_if_made_for_the_users_there_are(seed: int) -
 
 
 def test_a_change_costs_its_own_work_however_many_users_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Change a credential without iterating over 50,000 users: it runs on the loop."""
+    """A credential is changed without a pass over all 50,000 users, which would block the event loop."""
     world = SaslWorld()
     world.services.invented_credentials.of(SHA_256, "nobody")  # made, and follows
     made = credential(bytes(24))

@@ -275,7 +275,7 @@ def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce(
 
 
 def test_of_all_offsets_those_are_reported_whose_topics_may_be_described(world: AccessWorld) -> None:
-    """KIP-88: null topics. The same for the start offsets of a share group."""
+    """KIP-88 (null topics); the start offsets of a share group are reported likewise."""
     world.grant([acl(r.DESCRIBE_GROUP)])
     group = DescribeShareGroupOffsetsRequestGroup("g", None)
     request = DescribeShareGroupOffsetsRequest([group])
@@ -311,7 +311,7 @@ def test_a_prefix_and_a_wildcard_grant_over_frames(world: AccessWorld) -> None:
 
 
 def test_a_topic_that_may_not_be_altered_holds_no_other_back(world: AccessWorld) -> None:
-    """Alter the other topics (AlterShareGroupOffsets), in any order of the request."""
+    """The other topics are altered (AlterShareGroupOffsets), in any order of the request."""
     world.grant([acl(r.READ_GROUP, "other"), acl(r.READ_TOPIC, TOPIC)])
     rows = [AlterShareGroupOffsetsRequestPartition(0, 0)]
     topics = [AlterShareGroupOffsetsRequestTopic(name, rows) for name in ("hidden", TOPIC)]

@@ -59,7 +59,7 @@ def test_scram(mechanism: str) -> None:
 
 @pytest.mark.parametrize("salt", [b"", b"s", b"salt of 11."])
 def test_scram_with_a_short_salt(salt: bytes) -> None:
-    """Accept any salt from administrators, as Apache Kafka does: a short one weakens only that user."""
+    """Administrators may set any salt, as in Apache Kafka: a short one weakens only that user."""
     world = SaslWorld()
     key = CredentialKey("dave", "SCRAM-SHA-256")
     world.services.metadata.alter_credentials(
@@ -167,7 +167,7 @@ def test_nobody_learns_which_users_of_plain_there_are() -> None:
 
 @pytest.mark.parametrize(("user", "password"), [("carol", "hunter2"), ("nobody", "hunter2")])
 def test_scram_fails_with_the_last_token_for_every_user(user: str, password: str) -> None:
-    """Fail late: Apache Kafka 4.3.1 fails at once for a missing user, which reveals who exists."""
+    """Every login fails late; Apache Kafka 4.3.1 fails at once for a missing user, which reveals who exists."""
     client = SaslWorld().stranger()
     client.handshake("SCRAM-SHA-256")
     scram = ScramClient(["SCRAM-SHA-256"], user, password)

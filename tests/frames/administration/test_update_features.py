@@ -101,7 +101,7 @@ def test_a_level_that_cannot_be_stored(world: BrokerWorld) -> None:
 
 
 def test_dead_letters_are_switched_off_and_on_at_work(world: BrokerWorld) -> None:
-    """Apply each update at once, because every transition checks it; and keep it over a restart."""
+    """Each update takes effect at once, and lasts over a restart."""
     assert world.services.metadata.dead_letters_enabled
     assert update(world, ("share.version", 1, UPGRADE)).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert world.services.metadata.dead_letters_enabled
@@ -127,7 +127,7 @@ def test_members_go_on_while_dead_letters_are_switched_off(world: BrokerWorld) -
 
 
 def test_switching_share_groups_off_at_work_keeps_groups_and_offsets(world: BrokerWorld) -> None:
-    """Drop sessions and locks, answer waiting requests, and resume when they are on again."""
+    """Sessions and locks end, waiting requests are answered, and work resumes when share groups are on again."""
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     append(world, "t", 10)

@@ -124,7 +124,7 @@ def test_each_kind_of_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -
 
 
 def test_what_waits_fills_the_window_and_delivery_stands_still() -> None:
-    """Stop delivery: otherwise the queue's failure would cost the group all its records."""
+    """Delivery stops: otherwise the queue's failure would cost the group all its records."""
     world = KeptWorld(creates=False, share_partition_max_record_locks="100")
     world.produce(*[b"v"] * 100)
     world.produce(b"next")
@@ -193,7 +193,7 @@ def test_a_queue_that_takes_no_old_records_gets_the_brokers_time() -> None:
 
 
 def test_records_that_the_log_still_has_are_copied_although_others_are_gone() -> None:
-    """Copy the existing ones; Apache Kafka 4.4.0, and we without `shareq.dlq.keep`, write all six without content."""
+    """Apache Kafka 4.4.0, and we without `shareq.dlq.keep`, would write all six letters without content."""
     world = KeptWorld()
     world.produce(*[b"v"] * 6)
     world.take()
@@ -223,7 +223,7 @@ def test_a_queue_does_not_dead_letter_into_itself(caplog: pytest.LogCaptureFixtu
 
 @pytest.mark.parametrize("copies", ["true", "false"])
 def test_two_groups_do_not_send_a_record_round(copies: str) -> None:
-    """Let g read dlq.a and use dlq.b as its queue, and h the reverse."""
+    """Group g reads dlq.a and has dlq.b as its queue; h does the reverse."""
     world = KeptWorld(errors_deadletterqueue_topic_name="dlq.b", errors_deadletterqueue_copy_record_enable=copies)
     configure(
         world.world,
@@ -254,7 +254,6 @@ def test_two_groups_do_not_send_a_record_round(copies: str) -> None:
 
 
 def test_a_record_that_is_sent_back_to_its_topic_may_die_again() -> None:
-    """Redrive with headers kept: the record then comes from `t`, not from the queue."""
     world = KeptWorld()
     world.produce(b"v")
     world.take()
@@ -271,7 +270,7 @@ def test_a_record_that_is_sent_back_to_its_topic_may_die_again() -> None:
 
 
 def test_a_crash_at_any_step_loses_no_record() -> None:
-    """Kill the process, with power on, at every turn of the loop after the rejection."""
+    """The process is killed, with power on, at every turn of the loop after the rejection."""
     phases = {_crashed_after(turns) for turns in range(10)}
     assert phases >= {"nothing", "archiving", "letters"}, "the crashes were not where they should be"
 

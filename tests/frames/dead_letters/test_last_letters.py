@@ -109,7 +109,7 @@ def test_letters_under_way_are_written_before_the_state_is_removed(operation: Op
 
 @OPERATIONS
 def test_letters_of_a_state_that_no_leader_has_are_written_before_it_is_removed(operation: Operation) -> None:
-    """Write the letters after a crash, before any member returns."""
+    """After a crash, the letters are written before any member returns."""
     world = begin()
     reject(world)
     world.world.crash()
@@ -121,7 +121,7 @@ def test_letters_of_a_state_that_no_leader_has_are_written_before_it_is_removed(
 
 @OPERATIONS
 def test_a_crash_at_any_turn_of_an_operation_loses_no_letter(operation: Operation) -> None:
-    """Kill the process after each number of turns, up to the operation's answer."""
+    """The process is killed after each number of turns, up to the operation's answer."""
     turns, done = 0, False
     while not done:
         world = begin()
@@ -143,7 +143,7 @@ def test_a_crash_at_any_turn_of_an_operation_loses_no_letter(operation: Operatio
 
 
 def test_an_operation_on_a_group_that_keeps_its_dead_waits_for_the_queue_and_says_why_it_gave_up() -> None:
-    """Keep the letters owed; with the queue repaired the same operation succeeds."""
+    """The owed letters are kept; once the queue is repaired, the same operation succeeds."""
     world = begin(keeps=True)
     world.configure("topic", QUEUE, errors_deadletterqueue_group_enable="false", max_message_bytes="500")
     reject(world)
@@ -180,7 +180,7 @@ def test_an_operation_is_refused_when_a_member_joined_while_letters_were_awaited
 
 
 def test_letters_under_way_go_on_without_content_when_their_topic_is_deleted() -> None:
-    """Finish them, as Apache Kafka 4.4.0's handlers do."""
+    """Apache Kafka 4.4.0's handlers finish them, too."""
     world = begin()
     reject(world)
     written = len(world.letters())
@@ -239,7 +239,7 @@ def test_letters_with_content_are_written_when_the_topic_of_states_is_deleted() 
 
 
 def test_a_start_writes_the_letters_of_a_deletion_that_a_crash_cut_off() -> None:
-    """Start after the metadata has forgotten the topic, with its states still in their log."""
+    """The broker starts after the metadata has forgotten the topic, with the topic's states still in their log."""
     world = crashed()
     world.world.folder.metadata.delete_topics(["t"])
     world.world.crash()

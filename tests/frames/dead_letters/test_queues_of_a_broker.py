@@ -126,7 +126,6 @@ def test_a_queue_with_log_append_time_has_its_own_time(world: DeadLetterWorld) -
 def test_a_queue_that_may_not_be_used_gets_nothing_and_the_dead_are_archived(
     queue: str, creates: bool, make: bool | None, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Answer with success. `make`: the queue exists and is enabled; None: exists and is not."""
     world = DeadLetterWorld(creates=creates, errors_deadletterqueue_topic_name=queue)
     if make is not False:
         world.world.create_topic(queue, 1, errors_deadletterqueue_group_enable=str(bool(make)).lower())
@@ -269,7 +268,7 @@ def test_a_full_disk_archives_without_letters(
 
 
 def test_a_crash_between_the_answer_and_the_letters_loses_none(world: DeadLetterWorld) -> None:
-    """Make the rejection durable before the answer; the first fetch after the restart writes the letters."""
+    """The rejection is durable before its answer; the first fetch after the restart writes the letters."""
     world.produce(*[b"v"] * 5)
     world.take()
     assert world.member.acknowledge(world.place, (0, 4, REJECT)) is ErrorCode.NONE
@@ -312,7 +311,7 @@ def test_what_a_restart_finds_archiving_is_archived_when_the_queue_is_gone(world
 def test_a_queue_that_gets_no_letters_is_logged_when_it_is_named(
     name: str, why: str | None, caplog: pytest.LogCaptureFixture, world: DeadLetterWorld
 ) -> None:
-    """Accept any name, as Apache Kafka 4.4.0 does, but log it."""
+    """Any name is accepted, as in Apache Kafka 4.4.0, but logged."""
     world.world.create_topic("dlq.closed")
     caplog.clear()
     world.configure("group", "g", errors_deadletterqueue_topic_name=name)

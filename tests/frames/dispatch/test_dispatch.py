@@ -81,7 +81,7 @@ def test_what_is_not_offered_is_refused_in_one_place(key: ApiKey) -> None:
 
 @for_each("row", HANDLERS.values())
 def test_a_handler_is_given_the_context_that_it_asks_for(row: HandlerRow) -> None:
-    """Check each handler's context by name: handlers are found by module name, so no type check covers it."""
+    """Handlers are found by module name, so no type check covers their contexts."""
     module = import_module(row.module)
     asked_for = next(iter(module.handle.__annotations__.values()))
     assert asked_for == getattr(module, "CONTEXT", RequestContext).__name__
@@ -119,11 +119,11 @@ def test_unknown_tags_in_the_header_are_skipped() -> None:
 
 
 def test_what_a_connection_makes_the_broker_remember_is_bounded(world: BrokerWorld) -> None:
-    """Bound the remembered headers: a stranger's may be long, and come with every RPC and version."""
+    """A stranger's headers may be long, and come with every RPC and version."""
     keys = (ApiKey.INIT_PRODUCER_ID, ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.LIST_OFFSETS)
 
     def ask_everything(client_id: str) -> int:
-        """Return the bytes retained afterwards."""
+        """Send every RPC in every version; return the bytes that the broker retains afterwards."""
         client = world.connect(client_id=client_id)
         before, _ = tracemalloc.get_traced_memory()
         for key in keys:
@@ -142,7 +142,7 @@ def test_what_a_connection_makes_the_broker_remember_is_bounded(world: BrokerWor
 
 
 def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCaptureFixture, world: BrokerWorld) -> None:
-    """Keep the connection: our own bug is not the client's fault."""
+    """The connection stays open: our own bug is not the client's fault."""
     client = world.connect()
 
     def defect(_changes: object) -> None:
@@ -159,7 +159,7 @@ def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCapt
 
 
 def many_small_things() -> ShareAcknowledgeRequest:
-    """A request of 380 kB that becomes 40,000 objects."""
+    """Return a request of 380 kB that decodes to 40,000 objects."""
     batches = [AcknowledgementBatch(offset, offset, [1]) for offset in range(20_000)]
     topic = AcknowledgeTopic(bytes(15) + b"t", [AcknowledgePartition(0, batches)])
     return ShareAcknowledgeRequest("g", "m", 1, False, [topic])
@@ -183,7 +183,7 @@ def collections() -> Iterator[list[str]]:
 
 
 def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(collections: list[str]) -> None:
-    """Avoid its runs every few hundred objects, which take longer than decoding."""
+    """Its runs every few hundred objects would take longer than decoding."""
     client = BrokerWorld().connect()
     client.call(many_small_things(), 2, ShareAcknowledgeResponse)  # imports what handles it
     client.send(many_small_things(), 2)
@@ -203,7 +203,7 @@ def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_rea
 
 
 def test_a_collector_that_is_off_stays_off(world: BrokerWorld) -> None:
-    """Respect the setting of a program that embeds the broker."""
+    """A program that embeds the broker may have switched it off."""
     client = world.connect()
     data = client.requests.frame_of(many_small_things(), 2)
     gc.disable()
@@ -217,7 +217,7 @@ def test_a_collector_that_is_off_stays_off(world: BrokerWorld) -> None:
 
 @for_each("key", HANDLERS)
 def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey) -> None:
-    """Encode the error in every version; RPCs between brokers have none, so their connection is closed."""
+    """RPCs between brokers have no field for the error, so their connection is closed."""
     row = HANDLERS[key]
     for version in range(row.served.first, row.served.last + 1):
         request = codec(key).request_class()

@@ -99,9 +99,9 @@ COORDINATED = (
 
 @pytest.mark.parametrize("seed", range(LIKELY_SEEDS))
 def test_likely_requests_with_numbers_at_their_ends(seed: int, caplog: pytest.LogCaptureFixture) -> None:
-    """Use extreme timeouts, retentions, epochs and offsets, which overflow sums.
+    """Timeouts, retentions, epochs and offsets are so extreme that sums overflow.
 
-    They name existing topics, groups and transactions, so that the numbers are used and persisted.
+    The requests name existing topics, groups and transactions, so that the numbers are used and persisted.
     """
     rng = Random(seed)
     world = BrokerWorld()
@@ -173,7 +173,7 @@ def still_serves(client: MockConnection) -> bool:
 
 @pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
 def test_damaged_requests(key: ApiKey, row: HandlerRow, caplog: pytest.LogCaptureFixture) -> None:
-    """Truncate requests or change bytes: they are answered or closed, and never hit a bug."""
+    """Truncated or changed requests are answered, or their connection is closed; none hits a bug."""
     rng = Random(key)
     messages = RandomMessages(f"damage to {key.name}")
     known = known_messages()[codec(key).request_class.__name__]

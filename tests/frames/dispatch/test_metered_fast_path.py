@@ -35,7 +35,7 @@ class Seen(NamedTuple):
 
 @contextmanager
 def way(monkeypatch: pytest.MonkeyPatch, *, short: bool) -> Iterator[tuple[pytest.MonkeyPatch, list[int]]]:
-    """Send all requests the ordinary way, or yield the numbers of those on the fast path."""
+    """Yield the numbers of the requests on the fast path; without `short` none takes it."""
     handle, went = ProduceFastPath.handle, list[int]()
 
     def patched(self: ProduceFastPath, frame: bytes, correlation_id: int) -> Any:

@@ -273,7 +273,7 @@ def test_nothing_of_it_is_made_without_quotas(world: BrokerWorld) -> None:
 
 
 def test_a_frame_decodes_as_what_it_is() -> None:
-    """Include the throttle time in versions that have it, and encode the others correctly."""
+    """Versions with a throttle time include it; the others are encoded without it."""
     world = world_with(QuotaEntity("ANONYMOUS"), "request_percentage", 1e-9)
     client = world.connect()
     client.send(ApiVersionsRequest(), 0)
@@ -283,7 +283,7 @@ def test_a_frame_decodes_as_what_it_is() -> None:
 
 
 def test_the_turns_of_a_long_request_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charge the turns after the handler's first, with nearly all of 20,000 topic look-ups."""
+    """Nearly all of 20,000 topic look-ups are in turns after the handler's first."""
     world = world_with(QuotaEntity(None, "mock"), "request_percentage", 1.0)
     client, used = world.connect(), list[int]()
     count_used, look_up, count = Account.used, MetadataStore.topic_by_id, BoundedReader._count

@@ -71,7 +71,7 @@ def test_a_list_of_groups_takes_the_filters_there_are() -> None:
 
 
 def test_a_million_topic_names_in_a_heartbeat_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse names too large for a record by size, and more names than a turn takes by number."""
+    """Names too large for a record are refused by size, and more names than a turn takes by number."""
     world, work = BrokerWorld(), Work()
     monkeypatch.setattr(ShareGroupService, "heartbeat", work.count(ShareGroupService.heartbeat))
     for count in (5_000, 5_001, 100_000, 1_000_000):
@@ -126,7 +126,7 @@ def test_a_large_frame_that_comes_in_pieces_is_put_together(world: BrokerWorld) 
 
 
 def test_what_clients_send_at_most_fits_into_the_frames_there_are() -> None:
-    """Accept the commit of 200,000 partitions in 1,000 topics."""
+    """A commit of 200,000 partitions in 1,000 topics is accepted."""
     partitions = [OffsetCommitRequestPartition(i, i, 0, "m" * 50) for i in range(199)]
     topics = [OffsetCommitRequestTopic("t" * 249, partitions=partitions) for _ in range(1_000)]
     size = len(OffsetCommitRequest("g", topics=topics).encode(9))

@@ -86,7 +86,7 @@ def product(names: dict[str, None] | Counter[str]) -> Iterator[str]:
 
 
 def test_a_share_acknowledge_passes_few_files() -> None:
-    """Touch at most 49 files until the state is written, 43 when counted by reading."""
+    """At most 49 files are touched until the state is written."""
     world = BrokerWorld()
     topic_id = world.create_topic("t").topic_id
     begin_at(world.connect(), "g", "t", [0])
@@ -109,7 +109,7 @@ def test_a_share_acknowledge_passes_few_files() -> None:
 
 
 def test_a_produce_enters_its_handler_twice_at_most() -> None:
-    """Enter it not at all on the fast path."""
+    """The fast path does not enter it at all."""
     world = BrokerWorld()
     world.create_topic("t")
     request = produce_request(batch(b"x"), topic="t")

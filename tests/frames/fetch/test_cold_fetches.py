@@ -56,7 +56,7 @@ def test_a_fetch_waits_for_the_disk_while_others_are_answered(world: BrokerWorld
 
 
 def test_what_is_in_memory_is_answered_at_once(world: BrokerWorld) -> None:
-    """Load the other partition meanwhile: the next fetch has its bytes."""
+    """The other partition is loaded meanwhile: the next fetch has its bytes."""
     written(world, "old", "t")
     cache = cold(world)
     log = world.folder.logs.get("t", 0).segments[0]
@@ -138,7 +138,7 @@ def test_a_member_that_leaves_while_its_share_fetch_waits_acquires_nothing(world
 
 
 def test_a_start_waits_and_a_later_load_does_not(world: BrokerWorld) -> None:
-    """Load at once at a start, when no client is served yet; a reload runs in turns."""
+    """A start loads at once, because no client is served yet; a reload runs in turns."""
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     member = ShareClient(world)
@@ -161,7 +161,7 @@ def test_a_start_waits_and_a_later_load_does_not(world: BrokerWorld) -> None:
 
 
 def test_large_partitions_are_read_in_several_turns(world: BrokerWorld) -> None:
-    """Read one partition's records in a turn, those of many in several."""
+    """One partition's records are read in one turn, those of many in several."""
     producer = world.connect()
     world.create_topic("t", partitions=8)
     for partition in range(8):
@@ -181,7 +181,7 @@ def test_large_partitions_are_read_in_several_turns(world: BrokerWorld) -> None:
 
 
 def test_a_read_that_is_cut_for_its_many_batches_is_answered(world: BrokerWorld) -> None:
-    """Answer whatever `min_bytes` is: more bytes exist, so it need not wait."""
+    """It is answered whatever `min_bytes` is: more bytes exist, so it need not wait."""
     world.create_topic("t")
     log = world.folder.logs.get("t", 0)
     for _ in range(MOST_BATCHES + 10):
@@ -196,7 +196,7 @@ def test_a_read_that_is_cut_for_its_many_batches_is_answered(world: BrokerWorld)
 
 
 def test_a_partition_gives_so_many_bytes_in_an_answer(world: BrokerWorld) -> None:
-    """Answer a client that accepts more with what one turn may read; the rest comes with its next fetch."""
+    """A client that accepts more gets what one turn may read; the rest comes with its next fetch."""
     world.create_topic("t")
     producer, consumer = world.connect(), world.connect()
     for _ in range(6):

@@ -74,7 +74,7 @@ MANY = 1_000  # partitions, of which so many are read in a turn
 
 
 def many_partitions(**limits: int) -> FetchRequest:
-    """Return a fetch of all of them from their beginning, in a session."""
+    """Return a fetch of all partitions from their beginning, in a session."""
     parts = [FetchPartition(partition=at, fetch_offset=0, partition_max_bytes=1 << 20) for at in range(MANY)]
     values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_id": 0, "session_epoch": 0} | limits
     return FetchRequest(topics=[FetchTopic(topic="t", partitions=parts)], **values)  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def test_many_partitions_are_read_and_answered_once_each(world: BrokerWorld) -> 
 def test_a_record_that_comes_while_many_partitions_are_read_ends_the_wait(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """Append to a partition that was already read, and nowhere else."""
+    """The record is in a partition that was already read."""
     world.create_topic("t", partitions=MANY)
     consumer, producer = world.connect(), world.connect()
     reads, original = [0], FetchRead.go_on
@@ -299,7 +299,7 @@ def test_a_topic_that_is_deleted_is_reported_at_once() -> None:
 
 
 def test_a_consumer_whose_next_record_is_deleted_is_reported_at_once(world: BrokerWorld) -> None:
-    """Delete the records of the transaction whose end the fetch waits for (KIP-107, KIP-98)."""
+    """The deleted records belong to the transaction whose end the fetch waits for (KIP-107, KIP-98)."""
     world.create_topic("t")
     consumer, transactor = world.connect(), Transactor(world.connect())
     assert (transactor.init(), transactor.write("t", b"x")) == (ErrorCode.NONE, ErrorCode.NONE)

@@ -186,7 +186,7 @@ def test_list_offsets_knows_no_offset_from_the_last_stable_one_on(topic: Topic) 
 
 
 def test_a_share_group_reads_uncommitted_unless_configured_otherwise(topic: Topic) -> None:
-    """M-069: deliver records of aborted and of open transactions, too."""
+    """Records of aborted and of open transactions are delivered, too."""
     configure(topic.world, share_isolation_level="read_uncommitted")
     interleaved(topic)
     topic.add(b"open", producer=3)
@@ -194,7 +194,7 @@ def test_a_share_group_reads_uncommitted_unless_configured_otherwise(topic: Topi
 
 
 def test_a_committed_group_gets_committed_records_only(topic: Topic) -> None:
-    """M-067, M-068, M-070, M-074, M-078: the group's property decides; markers are acquired as gaps to acknowledge."""
+    """The group's property decides; members acquire markers as gaps, and have to acknowledge them."""
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
@@ -205,7 +205,7 @@ def test_a_committed_group_gets_committed_records_only(topic: Topic) -> None:
 
 
 def test_the_leader_leaves_out_and_the_bytes_stay(topic: Topic) -> None:
-    """M-072: send whole record batches with aborted ones between, and no list of aborted transactions."""
+    """Whole record batches are sent with aborted ones between, and no list of aborted transactions."""
     interleaved(topic)
     answer = topic.member().fetch()
     assert "aborted" not in " ".join(answer.responses[0].partitions[0].FIELDS)
@@ -217,7 +217,7 @@ def test_the_leader_leaves_out_and_the_bytes_stay(topic: Topic) -> None:
 
 
 def test_an_open_transaction_stops_the_group_until_its_end(topic: Topic) -> None:
-    """M-071, M-075: deliver nothing after it, plain or not. The marker wakes the waiting fetch."""
+    """Nothing after it is delivered, whether plain or not. The marker wakes the waiting fetch."""
     topic.add(b"plain")
     member = topic.member()
     assert member.acquire() == [(0, 0, 1)]
@@ -231,7 +231,6 @@ def test_an_open_transaction_stops_the_group_until_its_end(topic: Topic) -> None
 
 
 def test_a_plain_record_is_there_at_once_while_no_transaction_is_open(topic: Topic) -> None:
-    """M-079: deliver it at once."""
     member = topic.member()
     member.send_fetch(max_wait_ms=1_000)
     topic.add(b"plain")
@@ -250,7 +249,7 @@ def unreadable(producer: int) -> bytes:
 
 
 def test_batches_are_judged_without_being_decompressed(topic: Topic) -> None:
-    """M-073: read producer and transaction from the header."""
+    """Producer and transaction are read from the batch's header."""
     for producer, commit in ((1, False), (2, True)):
         topic.log().append(unreadable(producer), origin=Origin.COORDINATOR, now_wall_ms=TIMESTAMP_MS)
         topic.end(producer, commit=commit)
@@ -259,7 +258,7 @@ def test_batches_are_judged_without_being_decompressed(topic: Topic) -> None:
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_transaction_longer_than_the_lock_limit(commit: bool, topic: Topic) -> None:
-    """M-076, M-077: deliver all of a committed one; after an abort, what follows it.
+    """All records of a committed transaction are delivered; after an abort, the records that follow it.
 
     Apache Kafka 4.3.1 stops after an aborted transaction longer than share.partition.max.record.locks.
     """
@@ -280,7 +279,7 @@ def test_a_transaction_longer_than_the_lock_limit(commit: bool, topic: Topic) ->
 
 
 def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch(topic: Topic) -> None:
-    """Continue at once while a fetch has only skipped records, however many reads that takes."""
+    """A fetch continues at once while it has only skipped records, however many reads that takes."""
     for _ in range(40):
         topic.add(b"x" * 1_000, producer=1)
     topic.end(1, commit=False)
@@ -294,7 +293,9 @@ def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch(topic:
 
 
 def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further(topic: Topic) -> None:
-    """Return empty but make progress, as Apache Kafka does for every fetch with only skipped records."""
+    """Its answer is empty, but the next fetch begins further on, as in Apache Kafka after fetches that only skip
+    records.
+    """
     topic.add(b"aborted", producer=1)
     topic.end(1, commit=False)
     topic.add(b"x" * 100)
@@ -322,7 +323,7 @@ def test_min_bytes_count_up_to_the_last_stable_offset(topic: Topic) -> None:
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
 def test_a_fetch_that_waits_for_bytes_looks_where_they_begin_and_end_once(level: str, topic: Topic) -> None:
-    """Remember how far the log was read: each append wakes the fetch, but nothing is read twice."""
+    """The fetch remembers how far the log was read: each append wakes it, but nothing is read twice."""
     configure(topic.world, share_isolation_level=level)
     for _ in range(40):
         topic.add(b"x" * 200)
@@ -341,7 +342,6 @@ def test_a_fetch_that_waits_for_bytes_looks_where_they_begin_and_end_once(level:
 
 
 def test_aborted_records_do_not_count_against_max_records() -> None:
-    """Charge the fetch's budget only for delivered records."""
     topic = Topic(2)
     topic.add(*[b"aborted"] * 5, producer=1)
     topic.end(1, commit=False)
@@ -370,7 +370,7 @@ def persisted(topic: Topic) -> tuple[int, int]:
 
 @pytest.mark.parametrize("crash", [BrokerWorld.crash, BrokerWorld.restart], ids=["crash", "restart"])
 def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], None], topic: Topic) -> None:
-    """Find them again after a load: they are archived only in memory."""
+    """They are archived only in memory, so a load has to find them again."""
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
@@ -388,7 +388,7 @@ def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], N
 
 
 def test_the_level_is_the_one_at_the_beginning_of_each_fetch(topic: Topic) -> None:
-    """Keep the level that a waiting fetch began with."""
+    """A waiting fetch keeps the level that it began with."""
     member = topic.member()
     topic.add(b"open", producer=1)
     member.send_fetch(max_wait_ms=1_000)
@@ -432,7 +432,7 @@ def begin(topic: Topic, reset: str) -> ShareClient:
 
 
 def test_latest_is_the_high_watermark_also_for_a_committed_group(topic: Topic) -> None:
-    """Begin there even within a transaction, whose records are then not delivered."""
+    """The group begins there even within a transaction, whose records are then not delivered."""
     topic.add(b"open", producer=1)
     topic.add(b"plain")
     member = begin(topic, "latest")
@@ -458,7 +458,7 @@ def test_by_duration_is_the_first_record_of_that_age(topic: Topic) -> None:
 
 
 def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(topic: Topic) -> None:
-    """Ignore a change after that; a leader that loads before any acquisition uses the new value."""
+    """A later change of the property counts only for a leader that loads before any acquisition."""
     topic.add(b"a")
     member = begin(topic, "latest")
     first_fetch(topic, member)
@@ -475,7 +475,7 @@ def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(
 def test_the_start_offset_is_kept_from_the_first_acquire_on(
     reset: str, crash: Callable[[BrokerWorld], None], topic: Topic
 ) -> None:
-    """Keep the offset although nothing was acknowledged.
+    """The offset is kept although nothing was acknowledged.
 
     Resolved again, `latest` would skip new records, `earliest` follow deletions, and a duration move with the clock.
     """

@@ -257,7 +257,7 @@ def test_topics_are_made_and_deleted_in_the_cluster(world: ForwardingWorld, clie
 
 
 def test_what_no_broker_serves_is_said_of_each_row() -> None:
-    """Answer each row when the cluster lacks the RPC (here CreatePartitions), as in a rolling upgrade."""
+    """If the cluster lacks the RPC (here CreatePartitions), as in a rolling upgrade, each row has the error."""
     world = ForwardingWorld(served=EVERYTHING)
     rows = [CreatePartitionsTopic("new", 5), CreatePartitionsTopic("__shareq_state", 5)]
     grown = world.ask(world.connect(), CreatePartitionsRequest(rows, 1_000), 3, CreatePartitionsResponse)
@@ -314,7 +314,7 @@ def test_properties_are_the_nodes_for_groups_and_itself_and_the_clusters_for_all
 
 
 def test_a_number_that_no_broker_can_have_costs_its_row_alone(world: ForwardingWorld, client: MockConnection) -> None:
-    """Fail only its row: Python refuses to parse that many digits, which failed the whole request."""
+    """Python refuses to parse that many digits, which once failed the whole request."""
     wanted = [
         DescribeConfigsResource(BROKER_KIND, "9" * 5_000, None),
         DescribeConfigsResource(TOPIC_KIND, "orders", None),
@@ -337,7 +337,7 @@ def test_versions_are_ours_cut_to_the_clusters(world: ForwardingWorld) -> None:
 
 
 def test_a_redrive_is_refused(world: ForwardingWorld) -> None:
-    """Offer the RPC to our own clients only, which recognise our brokers by it, but refuse it."""
+    """The RPC is offered only to our own clients, which recognise our brokers by it."""
     client = world.connect()
     for software in ("other", "shareq"):
         request = api_versions.ApiVersionsRequest(software, "1")
@@ -427,7 +427,10 @@ def test_each_rpc_is_in_one_place() -> None:
 
 
 def test_a_topic_is_known_when_its_creation_is_answered(world: ForwardingWorld, client: MockConnection) -> None:
-    """Wait, for half of the client's timeout at most, until the brokers know of it, a moment after the controller."""
+    """The answer waits until the brokers know of the topic, half of the client's timeout at most.
+
+    The brokers know of it a moment after the controller.
+    """
 
     def created(name: str) -> tuple[int, int]:
         began = world.clock.now_ms()

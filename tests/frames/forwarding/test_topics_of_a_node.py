@@ -73,7 +73,7 @@ def test_a_topic_is_asked_for_before_it_is_called_unknown(world: NodeMetadataWor
 
 
 def test_a_page_of_topics_is_asked_for_first(world: NodeMetadataWorld) -> None:
-    """KIP-966: use DescribeTopicPartitions, by name and for all."""
+    """KIP-966: DescribeTopicPartitions serves requests by name and for all topics."""
     world.cluster.create_topic("orders")
     client = world.connect()
     assert pages(world, client, "nowhere", "orders") == {"orders": NONE, "nowhere": UNKNOWN}
@@ -83,7 +83,7 @@ def test_a_page_of_topics_is_asked_for_first(world: NodeMetadataWorld) -> None:
 
 @pytest.mark.parametrize("settings", [ClusterSettings(), ClusterSettings(release=KAFKA_3_9)])
 def test_a_client_that_asks_for_all_is_shown_all_but_the_nodes_own(settings: ClusterSettings) -> None:
-    """Show internal topics by Apache Kafka's names, with a partition per slot.
+    """Internal topics are shown by Apache Kafka's names, with a partition per slot.
 
     The cluster's own topics of these names would point to offsets and transactions that the node does not have.
     """
@@ -120,7 +120,7 @@ def test_more_names_than_one_question_has(world: NodeMetadataWorld) -> None:
 
 
 def test_a_cluster_that_does_not_answer_has_made_nothing_unknown(world: NodeMetadataWorld) -> None:
-    """Answer LEADER_NOT_AVAILABLE, on which clients retry: administrators' tools give up on unknown topics."""
+    """The error is LEADER_NOT_AVAILABLE, on which clients retry: administrators' tools give up on unknown topics."""
     topic = world.cluster.create_topic("orders")
     for broker in (1, 2, 3):
         world.cluster.kill(broker)
@@ -135,7 +135,7 @@ def test_a_cluster_that_does_not_answer_has_made_nothing_unknown(world: NodeMeta
 def test_a_client_is_not_kept_waiting_by_a_cluster_that_is_silent(
     world: NodeMetadataWorld, names: list[str] | None
 ) -> None:
-    """Answer soon: a client waits 30 seconds by default, and has other nodes to ask."""
+    """A client waits 30 seconds by default, and has other nodes to ask."""
     client = world.connect()
     world.cluster.create_topic("known")
     assert metadata(world, client, ["known"])["known"].error_code == NONE
@@ -152,7 +152,7 @@ def test_a_client_is_not_kept_waiting_by_a_cluster_that_is_silent(
 
 @pytest.mark.parametrize("creates", [True, False])
 def test_the_cluster_decides_whether_a_topic_is_created_that_is_asked_for(creates: bool) -> None:
-    """Apply its auto.create.topics.enable and defaults: three partitions here, one on a broker of ours."""
+    """The cluster's auto.create.topics.enable and defaults apply: three partitions here, one on a broker of ours."""
     world = NodeMetadataWorld(ClusterSettings(default_partitions=3, auto_create_topics=creates))
     client = world.connect()
     first = metadata(world, client, ["orders"], creates=True)
@@ -172,7 +172,7 @@ def test_nothing_is_created_that_client_or_node_do_not_want(properties: dict[str
 
 
 def test_the_cluster_is_not_asked_for_what_the_client_may_not_describe() -> None:
-    """Remember no names that an outsider makes up."""
+    """Otherwise the node would remember names that an outsider makes up."""
     properties = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
     world = NodeMetadataWorld(properties=properties)
     for name in ("mine", "secret"):

@@ -86,7 +86,7 @@ def test_the_node_is_the_coordinator_of_everything(kind: Kind, version: int) -> 
 
 
 def test_members_of_a_classic_group_wait_for_each_other(world: OurClusterWorld) -> None:
-    """Hold up nobody by a JoinGroup that waits: it has a connection of its own."""
+    """A JoinGroup that waits has a connection of its own, so it holds up no other request."""
     members = [ClassicClient(world) for _ in range(3)]
     form(members)
     assert [member.heartbeat() for member in members] == [NONE] * 3
@@ -131,7 +131,7 @@ def test_offsets_are_the_clusters(version: int) -> None:
 @for_each("version", (7, 9))
 @for_each("at", (None, [("a", 0)]))
 def test_leader_epochs_of_the_cluster_are_not_shown(version: int, at: list[tuple[str, int]] | None) -> None:
-    """Hide them: a Java consumer that has seen a higher epoch than a node's finds no leader for ever."""
+    """A Java consumer that has seen a higher epoch than a node's never finds a leader again."""
     world = OurClusterWorld()
     ids = {"a": world.cluster.create_topic("a").topic_id}
     OffsetsClient(world.cluster.connect(), ids).committed({("a", 0): Row(5, leader_epoch=7)})
@@ -217,7 +217,6 @@ def test_transactions_are_described_and_listed(world: OurClusterWorld, client: M
 
 
 def share_group(client: MockConnection, group: str) -> None:
-    """Make a share group of the node, without members."""
     for epoch in (0, -1):
         request = ShareGroupHeartbeatRequest(group, "m", epoch, subscribed_topic_names=["a"] if epoch == 0 else None)
         assert client.call(request, 1, ShareGroupHeartbeatResponse).error_code == NONE
@@ -226,7 +225,7 @@ def share_group(client: MockConnection, group: str) -> None:
 def test_groups_of_both_sides_are_listed_and_deleted(
     world: OurClusterWorld, client: MockConnection, offsets: OffsetsClient
 ) -> None:
-    """List the nodes' own group to nobody."""
+    """The nodes' own group is listed to no client."""
     share_group(client, "shared")
     offsets.committed({("a", 0): 1}, group="classic")
     OffsetsClient(world.cluster.connect(), offsets.ids).committed({("a", 0): 1}, group=OWN_GROUP)
@@ -254,7 +253,7 @@ def test_groups_of_both_sides_are_listed_and_deleted(
 def test_the_nodes_own_group_and_transactional_ids_are_not_for_clients(
     world: OurClusterWorld, offsets: OffsetsClient
 ) -> None:
-    """Refuse what would throw nodes out of their group, fence their writes, or put markers into their states."""
+    """Such requests would throw nodes out of their group, fence their writes, or put markers into their states."""
     world.cluster.create_topic("__shareq_state")
     member = ClassicClient(world, group=OWN_GROUP)
     member.send_join()
@@ -279,7 +278,7 @@ def heartbeat(world: ForwardingWorld, member: ClassicClient) -> ErrorCode:
 
 
 def test_a_coordinator_that_has_moved_is_found_again() -> None:
-    """Ask the next one at once; while there is none, clients ask again."""
+    """The next coordinator is asked at once; while there is none, clients ask again."""
     world = ForwardingWorld()
     world.cluster.create_topic("__consumer_offsets", PARTITIONS, 3)
     member = ClassicClient(world)
@@ -334,7 +333,6 @@ class GuardedWorld(OurClusterWorld):
         OffsetsClient(self.cluster.connect(), {TOPIC: self.topic_id}).committed({(TOPIC, 0): 1}, group=GROUP)
 
     def as_admin(self, case: Case) -> Message:
-        """Return the answer to the case's request, sent by the admin."""
         return self.answer(self.admin, case)
 
     def answer(self, client: MockConnection, case: Case) -> Message:
@@ -361,7 +359,7 @@ def test_the_node_itself_asks_for_the_rights_that_every_broker_asks_for(case: Ca
 
 
 def test_a_pattern_gives_a_member_no_topic_that_it_may_not_describe() -> None:
-    """Refuse the assignment: the cluster matches the pattern with the rights of the node."""
+    """The assignment is refused, because the cluster matches the pattern with the rights of the node."""
     world = GuardedWorld([acl(r.READ_GROUP, "c"), acl(r.READ_GROUP, "d"), acl(r.DESCRIBE_TOPIC)])
     world.cluster.create_topic("other")
 

@@ -86,7 +86,7 @@ def test_a_fetch_that_waits_hears_of_records_from_the_ground(world: GroundWorld)
 
 
 def test_api_versions_are_those_of_the_grounds_table(world: GroundWorld) -> None:
-    """Offer fewer versions than the handlers have, if the table says so."""
+    """The table may have fewer versions than the handlers."""
     answer = world.connect().call(ApiVersionsRequest("test", "1"), 3, ApiVersionsResponse)
     shown = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
     rows = {key: HANDLERS[key].advertised for key in SERVED}
@@ -97,7 +97,7 @@ def test_api_versions_are_those_of_the_grounds_table(world: GroundWorld) -> None
 
 
 def test_a_version_beyond_the_table_is_answered_with_what_the_table_has(world: GroundWorld) -> None:
-    """KIP-511: answer in version 0 with the one entry needed to retry."""
+    """KIP-511: the answer has version 0, and the one entry needed to retry."""
     connection = world.connect()
     connection.send(ApiVersionsRequest("test", "1"), 4)
     world.clock.run_until_idle()

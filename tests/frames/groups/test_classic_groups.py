@@ -51,7 +51,7 @@ def test_a_life_in_every_version(join: int, sync: int, heartbeat: int, leave: in
 
 @pytest.mark.parametrize("version", range(10))
 def test_a_refused_join_can_be_written_in_every_version(version: int, world: BrokerWorld) -> None:
-    """Send a non-null protocol name before version 7."""
+    """Before version 7 the protocol name must not be null."""
     client = ClassicClient(world, join=version)
     client.member_id = "stranger"
     form([ClassicClient(world)])

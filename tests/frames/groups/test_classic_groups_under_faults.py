@@ -39,7 +39,6 @@ class Runner:
         self.synced = False
 
     def step(self) -> None:
-        """Receive pending answers and send the next request."""
         if self.asked is not None:
             if not self.client.connection.frames:
                 waited = self.world.clock.now_ms() - self.since_ms
@@ -86,7 +85,6 @@ class Runner:
         client.generation = -1
 
     def reconnect(self) -> None:
-        """Reconnect; outstanding requests are lost."""
         self.client.reconnect()
         self.asked = None
 

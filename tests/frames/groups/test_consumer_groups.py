@@ -146,7 +146,7 @@ def test_switched_off(world: BrokerWorld) -> None:
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
 def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: int, world: BrokerWorld) -> None:
-    """Return READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
+    """They are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
     world.create_topic("t")
     heartbeat(world, topics=["t"])
     request = ConsumerGroupDescribeRequest([GROUP, "h"], include_authorized_operations=asked)
@@ -159,7 +159,7 @@ def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: in
 
 @pytest.mark.parametrize("version", [9, 10])
 def test_a_commit_of_what_its_member_had_in_that_epoch(version: int, world: BrokerWorld) -> None:
-    """KIP-1251: accept it by name, next to a missing topic, as by id."""
+    """KIP-1251: such a commit is accepted by name, next to a missing topic, as by id."""
     topic_id = world.create_topic("t", 2).topic_id
     heartbeat(world, "m1", topics=["t"])
     world.clock.advance(1_000)  # group.consumer.assignment.interval.ms
@@ -199,7 +199,7 @@ def test_a_commit_of_what_its_member_had_in_that_epoch(version: int, world: Brok
 def test_a_transaction_commits_what_its_member_had_in_that_epoch(
     versions: Versions, stale: ErrorCode, world: BrokerWorld
 ) -> None:
-    """KIP-1251: accept offsets of a transaction that began before a rebalance, if the partition stays.
+    """KIP-1251: offsets of a transaction that began before a rebalance are accepted if the partition stays.
 
     Before version 6 a stale epoch is ILLEGAL_GENERATION (KIP-1319): producers treat any other error as fatal.
     """

@@ -201,7 +201,7 @@ def test_altering_creates_the_group_and_lasts(admin: Admin) -> None:
 
 
 def test_altering_makes_no_group_beyond_the_limit_of_the_broker() -> None:
-    """Count groups of all the coordinator's partitions; deleting one makes room."""
+    """Groups of all the coordinator's partitions count; deleting one makes room."""
     admin = Admin(group_share_max_groups="2")
     for group in ("g", "h"):
         admin.altered({"t": {0: 5}}, group)
@@ -269,7 +269,7 @@ def test_describing_share_groups_switched_off() -> None:
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
 def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: bool, bits: int, admin: Admin) -> None:
-    """Return READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
+    """They are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
     admin.heartbeat(0, "t")
     request = ShareGroupDescribeRequest(["g", "h"], include_authorized_operations=asked)
     answer = admin.client.call(request, 1, ShareGroupDescribeResponse)
@@ -283,7 +283,7 @@ def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: boo
 
 
 def test_the_next_fetch_reads_the_new_offset(admin: Admin) -> None:
-    """Fetch as a client that is no member, so that no leave raises the state epoch."""
+    """The fetch is by a client that is no member, so no leave raises the state epoch."""
     admin.altered({"t": {0: 5}})
     assert admin.fetch(3) == [(5, 7)]
     admin.altered({"t": {0: 2}})
@@ -338,7 +338,7 @@ def test_what_is_not_known_is_no_error(admin: Admin) -> None:
 
 @pytest.mark.parametrize("named", [True, False])
 def test_described_topics_have_their_ids(named: bool, admin: Admin) -> None:
-    """KIP-932: return ids beside the names in DescribeShareGroupOffsets; zero for a missing topic."""
+    """KIP-932: DescribeShareGroupOffsets returns ids beside the names; zero for a missing topic."""
     admin.altered({"t": {0: 3}})
     topics = [DescribeShareGroupOffsetsRequestTopic(name, [0]) for name in ("t", "u")] if named else None
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", topics)])

@@ -17,7 +17,7 @@ def members(world: BrokerWorld) -> set[str]:
 
 
 def test_members_that_were_killed_give_up_their_partitions_to_those_that_come_after_them(world: BrokerWorld) -> None:
-    """Kill and replace three members on three partitions: none waits for a session timeout."""
+    """Three members on three partitions are killed and replaced: none waits for a session timeout."""
     world.create_topic("t", 3)
     killed = [ShareClient(world, f"killed {number}") for number in range(3)]
     for member in killed:

@@ -115,7 +115,7 @@ def _settled(world: BrokerWorld) -> _Member:
 
 
 def test_a_repeated_heartbeat_keeps_the_member_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """KIP-932: keep a member with heartbeats within `group.share.session.timeout.ms`; 45 s by default."""
+    """KIP-932: each heartbeat begins `group.share.session.timeout.ms` again; 45 s by default."""
     way, world = _Way(monkeypatch, short=True), BrokerWorld()
     member = _settled(world)
     went = way.went
@@ -135,7 +135,7 @@ def test_switched_off_share_groups_answer_no_repeat() -> None:
 
 
 def test_with_quotas_heartbeats_go_the_ordinary_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Meter each request."""
+    """Quotas have to meter each request."""
     way, world = _Way(monkeypatch, short=True), BrokerWorld()
     member = _settled(world)
     went = way.went

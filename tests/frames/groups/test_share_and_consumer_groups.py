@@ -37,7 +37,7 @@ def types(world: BrokerWorld) -> list[str]:
 
 @pytest.mark.parametrize("members", [True, False], ids=["with members", "empty"])
 def test_a_share_member_cannot_join_a_consumer_group(members: bool, world: BrokerWorld) -> None:
-    """Refuse it even in an empty one until that is deleted: these kinds are not converted."""
+    """It cannot join even an empty one until that is deleted: these kinds are not converted."""
     world.create_topic("t")
     assert consume(world) is ErrorCode.NONE
     if not members:
@@ -70,7 +70,7 @@ def test_a_consumer_cannot_join_a_share_group(members: bool, world: BrokerWorld)
 
 
 def test_both_kinds_get_every_record_and_go_on_after_a_crash(world: BrokerWorld) -> None:
-    """Read one topic with both: neither affects the other's records or offsets."""
+    """Both kinds of group read one topic: neither affects the other's records or offsets."""
     topic_id = world.create_topic("t").topic_id
     from_the_start(world, "shared")
     append(world, "t", 10)

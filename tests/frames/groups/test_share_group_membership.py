@@ -24,7 +24,6 @@ def listed(world: BrokerWorld, *states: str) -> list[tuple[str, str]]:
 
 
 def test_a_member_joins_stays_and_leaves(world: BrokerWorld) -> None:
-    """Join, stay alive and leave by ShareGroupHeartbeat, sent to the group's coordinator."""
     topic = world.create_topic("t", 2)
     member = ShareClient(world)
     found = member.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
@@ -155,7 +154,7 @@ def test_what_raises_the_group_epoch(
 def test_a_member_that_does_not_come_back_after_a_restart_is_out(
     end: Callable[[BrokerWorld], None], world: BrokerWorld
 ) -> None:
-    """Remove each member after one session timeout, even if no client uses the group before."""
+    """Each member is removed after one session timeout, even if no client uses the group before."""
     world.create_topic("t")
     ShareClient(world).heartbeat("t", epoch=0)
     end(world)
@@ -179,7 +178,7 @@ def test_an_empty_group_stays_for_ever() -> None:
 
 @pytest.mark.parametrize("end", [BrokerWorld.restart, BrokerWorld.crash], ids=["stop", "kill"])
 def test_members_go_on_after_a_restart(end: Callable[[BrokerWorld], None], world: BrokerWorld) -> None:
-    """Keep their epoch and assignment, with a full session timeout from the restart."""
+    """They keep their epoch and assignment, with a full session timeout from the restart."""
     world.create_topic("t", 2)
     one, two = ShareClient(world, "one"), ShareClient(world, "two")
     one.join("t")

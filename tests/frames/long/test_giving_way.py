@@ -67,7 +67,7 @@ class LongWork:
 
 @pytest.mark.parametrize("ticks", range(6))
 def test_what_a_good_client_asks_meets_one_turn_at_most(ticks: int, world: BrokerWorld) -> None:
-    """Wait for one turn at most, however late the client sends its next request."""
+    """However late the client sends its next request, it waits for one turn at most."""
     topic = world.create_topic("t")
     client = world.connect()
     beat = ShareGroupHeartbeatRequest("g", MEMBER, 0, subscribed_topic_names=["t"])

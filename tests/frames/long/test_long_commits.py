@@ -146,7 +146,7 @@ def test_a_commit_that_pauses_everywhere_answers_and_keeps_the_same(
 
 
 def test_more_than_a_batch_takes_is_refused_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commit nothing, like Apache Kafka, which refuses records that are too large."""
+    """Nothing is committed, as in Apache Kafka, which refuses records that are too large."""
     world = world_of(40_000)
     client = world.connect()
     made: list[int] = []
@@ -193,7 +193,7 @@ def test_a_client_that_goes_away_leaves_the_group_whole() -> None:
 def test_a_topic_that_is_deleted_before_the_group_decides_keeps_no_offset(
     version: int, error: ErrorCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Write no offset after the group has forgotten the topic: it would stay."""
+    """An offset written after the group has forgotten the topic would stay."""
     world = world_of(FITS)
     images = [world.services.metadata.topic(name) for name in ("t", "small")]
     t, small = [image.topic_id for image in images if image is not None]

@@ -88,7 +88,7 @@ MOST_FETCHED = 1_000
 
 
 def test_groups_are_described_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Describe 1,000 of 60 µs each, three turns' worth."""
+    """1,000 groups take 60 µs each, three turns' worth."""
     world, work = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     monkeypatch.setattr(ConfigAdmin, "describe_group", work.count(ConfigAdmin.describe_group))
@@ -119,7 +119,7 @@ def test_unknown_topics_are_looked_up_in_turns(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_coordinators_are_found_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Find 40,000 of 4 µs each."""
+    """40,000 keys take 4 µs each."""
     world, work = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     keys = [f"group-{i}" for i in range(40_000)]
@@ -135,7 +135,7 @@ def test_coordinators_are_found_in_turns(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write 3,000 of 40 µs each. A request may name 1.6 million partitions, which took a minute."""
+    """3,000 markers take 40 µs each. A request may name 1.6 million partitions, which once took a minute."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t")
     stranger, neighbour = world.connect(), world.connect()
@@ -159,7 +159,7 @@ def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_partitions_of_transactions_are_looked_at_in_turns(
     monkeypatch: pytest.MonkeyPatch, version: int, topics: list[tuple[str, int]]
 ) -> None:
-    """Check partitions of 5 µs each, in one transaction or in thirty that brokers send."""
+    """Partitions take 5 µs each, in one transaction or in thirty that brokers send."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 2)
     stranger, neighbour = world.connect(), world.connect()
@@ -196,7 +196,7 @@ def test_partitions_of_transactions_are_looked_at_in_turns(
 
 
 def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Initialise 5,000 of 25 µs each, repeating a share partition: its last result is returned."""
+    """5,000 states take 25 µs each. A share partition is repeated: its last result is returned."""
     world, work = BrokerWorld(), Work()
     topic_id = world.create_topic("t", 2).topic_id
     stranger, neighbour = world.connect(), world.connect()
@@ -227,7 +227,7 @@ def test_topics_of_many_partitions_are_answered_in_turns(world: BrokerWorld) -> 
 
 
 def test_a_topic_of_many_partitions_is_answered_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Describe 100,000 of 0.5 µs each."""
+    """100,000 partitions take 0.5 µs each."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 5_000)
     stranger, neighbour = world.connect(), world.connect()
@@ -251,7 +251,7 @@ def test_errors_in_parts_are_counted(world: BrokerWorld) -> None:
 
 
 def test_a_long_request_of_an_ordinary_client_is_answered(world: BrokerWorld) -> None:
-    """Commit one consumer's 100,000 offsets: decoded in steps, then handled like any other request."""
+    """One consumer commits 100,000 offsets: the request is decoded in steps, then handled like any other."""
     topics = [
         OffsetCommitRequestTopic(f"t{i}", partitions=[OffsetCommitRequestPartition(j, j) for j in range(100)])
         for i in range(1_000)
@@ -262,7 +262,7 @@ def test_a_long_request_of_an_ordinary_client_is_answered(world: BrokerWorld) ->
 
 
 def test_requests_behind_a_long_one_wait_for_it(world: BrokerWorld) -> None:
-    """Answer in order of the requests, and handle nothing else of the connection meanwhile."""
+    """Answers come in the order of the requests, and nothing else of the connection is handled meanwhile."""
     client = world.connect()
     client.send(describe_groups(2_000), 4)
     client.send(ApiVersionsRequest(), 0)
@@ -272,7 +272,7 @@ def test_requests_behind_a_long_one_wait_for_it(world: BrokerWorld) -> None:
 
 
 def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open at most one batch per turn: 8 MiB of the slowest codec take 15 ms."""
+    """A turn opens at most one batch: 8 MiB of the slowest codec take 15 ms."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 200)
     stranger, neighbour = world.connect(), world.connect()
@@ -308,7 +308,7 @@ def by_time(world: BrokerWorld, time_ms: int) -> MockConnection:
 
 @pytest.mark.parametrize(("time_ms", "offset"), [(0, 0), (1_000 + 77_777, 77_777), (100_999, 99_999)])
 def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search 250,000 records, which took 12 ms in one turn."""
+    """250,000 records once took 12 ms in one turn."""
     ticks, runs_of = [0], opening.record_runs
 
     def counted(*args: Any) -> Iterator[opening.Run]:
@@ -329,7 +329,7 @@ def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkey
 
 
 def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered(world: BrokerWorld) -> None:
-    """Answer as if it had been deleted afterwards."""
+    """The answer is as if the topic had been deleted afterwards."""
     client = by_time(world, 1_000 + 77_777)
     for _ in range(3):
         world.clock.run_tick()
@@ -360,7 +360,7 @@ def test_records_are_deleted_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("version", [7, 8, 10])
 def test_all_offsets_of_a_group_are_fetched_and_written_in_turns(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fetch 10,000, which took 30 ms for a request of 20 bytes."""
+    """10,000 offsets once took 30 ms, for a request of 20 bytes."""
     world, work = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     for name in ("b", "a"):

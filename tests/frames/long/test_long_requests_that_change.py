@@ -129,7 +129,7 @@ ROWS: Rows = [
 
 @pytest.mark.parametrize("version", [5, 6])
 def test_offsets_in_a_transaction_are_answered_as_those_of_short_requests(version: int) -> None:
-    """Use the last row of a partition named twice."""
+    """If a partition is named twice, its last row counts."""
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if version >= 6 else UNKNOWN
     too_long = ErrorCode.OFFSET_METADATA_TOO_LARGE
     long, short = Committing(), Committing()
@@ -185,7 +185,7 @@ def test_a_topic_that_goes_meanwhile_is_unknown(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_batches_of_a_transaction_that_the_coordinator_takes_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the broker add partitions (transaction version 2), again after 20 ms while the last one ends."""
+    """The broker adds partitions (transaction version 2), again after 20 ms while the last transaction ends."""
     committing = Committing()
     admit, clock = TransactionAdmission.admit, committing.world.clock
 
@@ -258,7 +258,7 @@ def test_a_subscription_of_too_many_names_is_too_large() -> None:
 
 
 def test_too_many_acls_are_neither_added_nor_removed() -> None:
-    """Refuse with POLICY_VIOLATION, as for Apache Kafka's `MAX_RECORDS_PER_USER_OP`."""
+    """They are refused with POLICY_VIOLATION, as by Apache Kafka's `MAX_RECORDS_PER_USER_OP`."""
     world = BrokerWorld({"authorizer.class.name": STANDARD, "super.users": "User:super"})
     client = world.connect()
     client.side.principal = "User:super"

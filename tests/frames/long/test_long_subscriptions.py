@@ -72,7 +72,7 @@ def count_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
 def test_the_first_member_of_a_group_is_decided_in_steps(
     names: list[str] | None, regex: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Assign 9,000 topics, which took 120 ms in one turn, half of it for encoding records twice."""
+    """9,000 topics once took 120 ms in one turn, half of it for encoding records twice."""
     world, work = world_of_topics(), Work()
     client, neighbour = world.connect(), world.connect()
     count_stages(monkeypatch, work)
@@ -142,7 +142,7 @@ def count_join_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
 
 @pytest.mark.parametrize("owns", [False, True])
 def test_a_member_of_the_classic_protocol_is_decided_in_steps(owns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Assign 9,000 topics, which took 100 ms in one turn."""
+    """9,000 topics once took 100 ms in one turn."""
     world, work = world_of_topics(), Work()
     client, neighbour = world.connect(), world.connect()
     beat(world.connect(), "g", ["topic-001"])
@@ -206,7 +206,7 @@ def test_a_lost_log_refuses_a_member_of_the_classic_protocol_once() -> None:
 
 
 def test_a_small_member_of_a_large_group_is_decided_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give all members a new target, which took as long as for a member with all the topics."""
+    """All members get a new target, which once took as long as for a member with all the topics."""
     world, work = world_of_topics(), Work()
     client, neighbour = world.connect(), world.connect()
     beat(world.connect(), "g", NAMES)
@@ -232,7 +232,7 @@ def world_of_a_static_member() -> BrokerWorld:
 
 
 def test_a_group_becomes_a_classic_one_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Convert 9,000 topics, which took 37 ms in one turn."""
+    """9,000 topics once took 37 ms in one turn."""
     world, work = world_of_a_static_member(), Work()
     client, neighbour = world.connect(), world.connect()
     count_join_stages(monkeypatch, work)
@@ -248,7 +248,7 @@ def test_a_group_becomes_a_classic_one_in_steps(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_classic_group_becomes_another_one_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Convert 9,000 topics, which took 43 ms in the heartbeat's first turn."""
+    """9,000 topics once took 43 ms in the heartbeat's first turn."""
     world, work = world_of_a_static_member(), Work()
     client, neighbour = world.connect(), world.connect()
     client.send(join_of("g", "", NAMES, instance="i"), 9)

@@ -90,7 +90,7 @@ def named(count: int) -> DeleteTopicsRequest:
 
 
 def test_topics_are_created_and_deleted_some_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Handle 9,000, which took 70 to 90 ms in one commit, without disk time."""
+    """9,000 topics once took 70 to 90 ms in one commit, without disk time."""
     world, work = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     commits = commits_of(world, monkeypatch, work)
@@ -110,7 +110,7 @@ def test_topics_are_created_and_deleted_some_in_a_turn(monkeypatch: pytest.Monke
 
 
 def test_topics_are_deleted_the_fewer_in_a_commit_the_more_states_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Delete 500 topics with 10,000 states, which blocked the loop for 31 to 45 ms."""
+    """500 topics with 10,000 states once blocked the loop for 31 to 45 ms."""
     world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "3"})
     client = world.connect()
     client.call(new_topics(100), 7, CreateTopicsResponse)
@@ -231,7 +231,7 @@ def test_acls_are_added_removed_and_described_some_in_a_turn(monkeypatch: pytest
 def test_a_kind_of_filter_is_looked_up_among_so_many_acls_in_a_turn(
     kind: DeleteAclsFilter, deleted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Search 100,000, which took 50 ms."""
+    """A search of 100,000 once took 50 ms."""
     (world, administrator, neighbour), work = access_world(), Work()
     administrator.call(creations(5_000), 3, CreateAclsResponse)
     monkeypatch.setattr(acl_search, "itemgetter", lambda *fields: work.count(itemgetter(*fields)))

@@ -88,7 +88,7 @@ class Rig:
 
 
 def test_what_hears_of_topics_looks_once_at_all_of_one_commit() -> None:
-    """Notify listeners once per commit: 200 notices took 200 ms with 100 groups."""
+    """Listeners are notified once per commit: 200 notices took 200 ms with 100 groups."""
     rig = Rig(0, {})
     rig.world.create_topic("there")
     for number in range(60):
@@ -113,7 +113,7 @@ def group_of_many_topics() -> Rig:
 
 
 def test_offsets_of_many_topics_are_altered_in_turns() -> None:
-    """Make, write and replay two records for each of 10,000 topics, which took 50 and 115 ms."""
+    """Each of 10,000 topics has two records to make, write and replay, which once took 50 and 115 ms."""
     rig = group_of_many_topics()
     for _ in ("new states", "states that there are"):
         assert rig.clock.longest <= MOST_CALLS
@@ -124,7 +124,7 @@ def test_offsets_of_many_topics_are_altered_in_turns() -> None:
 
 
 def test_topics_that_a_group_has_states_of_are_deleted_in_turns() -> None:
-    """Write a group's states once per commit: for each of 200 deletions it took 470 ms with 1,000 topics."""
+    """A group's states are written once per commit: once for each of 200 deletions took 470 ms with 1,000 topics."""
     rig = group_of_many_topics()
     gone = rig.names[: 2 * DELETED_TOGETHER]
     rig.delete(gone)
@@ -135,7 +135,7 @@ def test_topics_that_a_group_has_states_of_are_deleted_in_turns() -> None:
 
 
 def test_the_states_of_a_topic_with_many_partitions_are_forgotten_in_turns() -> None:
-    """Write 10,000 tombstones, which took 31 to 45 ms in one turn."""
+    """10,000 tombstones once took 31 to 45 ms in one turn."""
     rig = Rig(1, ONE_LOG)
     rig.alter("g", rig.names)  # makes the coordinators' topics
     rig.world.create_topic("wide", TOPICS)
@@ -154,7 +154,7 @@ def test_the_states_of_a_topic_with_many_partitions_are_forgotten_in_turns() -> 
 
 
 def test_offsets_of_many_topics_are_deleted_in_turns() -> None:
-    """Do not scan all of the group's offsets for each topic."""
+    """The group's offsets are not all scanned for each topic."""
     rig = group_of_many_topics()
     topics = [DeleteShareGroupOffsetsRequestTopic(name) for name in rig.names]
     request = DeleteShareGroupOffsetsRequest("g", topics)

@@ -208,7 +208,7 @@ def test_a_request_of_many_elements_commits_once_in_a_turn(name: str, monkeypatc
 def test_many_requests_at_once_commit_one_after_the_other(
     kind: str, connections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Send them pipelined on one connection, or on many."""
+    """The requests are pipelined on one connection, or sent on many."""
     world = BrokerWorld(ACLS)
     clients = [world.connect() for _ in range(connections)]
     world.clock.run_until_idle()
@@ -248,7 +248,7 @@ def small(kind: str, number: int) -> tuple[Message, int]:
 def test_what_a_waiting_request_looks_at_is_what_the_one_before_has_left(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """Let two clients create one topic, and set and append to one property, in the same turn."""
+    """Two clients create one topic, and set and append to one property, in the same turn."""
     clients = [world.connect(), world.connect()]
     world.clock.run_until_idle()
     syncs = Syncs(world, monkeypatch)
@@ -261,7 +261,7 @@ def test_what_a_waiting_request_looks_at_is_what_the_one_before_has_left(
 
 
 def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.MonkeyPatch, world: BrokerWorld) -> None:
-    """Keep the order: a new one per turn would starve the others."""
+    """A new commit in each turn would starve those that wait."""
     many, newcomer = world.connect(), world.connect()
     world.clock.run_until_idle()
     many.send(*configs_of(ResourceType.GROUP, [f"g{number}" for number in range(1_000)], LOCK, "40000"))
@@ -276,7 +276,7 @@ def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.Mo
 def test_the_elements_of_a_slice_fail_together_where_the_disk_fails_and_only_they(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """Fail an element alone when the fault is its own."""
+    """An element fails alone if the fault is its own."""
     client = world.connect()
     world.clock.run_until_idle()
 
@@ -316,7 +316,7 @@ def test_a_group_is_checked_by_what_the_same_request_has_set_for_the_broker(worl
 
 
 def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_the_loop(world: BrokerWorld) -> None:
-    """Remove 1,000 topics, which took as many syncs of the data folder, and all files in one turn."""
+    """1,000 topics once took as many syncs of the data folder, and all files were removed in one turn."""
     client = world.connect()
     names = topics(300)
     made = world.folder.metadata.create_topics([NewTopic(name, 1) for name in names])
@@ -407,7 +407,7 @@ def made_by_the_broker(kind: str, world: BrokerWorld) -> tuple[Message, int, int
 def test_what_the_broker_makes_for_a_request_is_one_commit_in_a_turn(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Count another client's commit in the same turn, and the extra ones of one request."""
+    """Another client's commit in the same turn counts, too, and so do further ones of one request."""
     world = BrokerWorld({"group.initial.rebalance.delay.ms": "0"})
     world.create_topic("t", 3_000)
     world.services.metadata.alter_configs(
@@ -441,7 +441,7 @@ def test_topics_of_coordinators_wanted_by_many_at_once_are_made_one_after_the_ot
 
 
 def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write the letters of five groups in one turn."""
+    """The letters of five groups are written in one turn."""
     world = BrokerWorld({"errors.deadletterqueue.auto.create.topics.enable": "true"})
     world.clock.run_until_idle()
     syncs = Syncs(world, monkeypatch)
@@ -471,7 +471,7 @@ def with_records(world: BrokerWorld, name: str, partitions: int) -> None:
 
 
 def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_turn(world: BrokerWorld) -> None:
-    """Rename 10,000 folders, which took 0.5 s in the turn of the commit."""
+    """10,000 folders once took 0.5 s in the turn of the commit."""
     with_records(world, "t", 1_000)
     at = len(world.fs.history)
     renamed: list[int] = []

@@ -102,7 +102,7 @@ def test_the_batches_of_one_request_are_opened_in_turns(world: BrokerWorld, open
 
 
 def test_requests_that_came_together_are_opened_in_turns(world: BrokerWorld, opened: Opened) -> None:
-    """Handle all requests of one socket read: the first on the ordinary path, the others on the fast path."""
+    """All requests come in one socket read: the first takes the ordinary path, the others the fast path."""
     stranger = world.connect()
     stranger.call(request_for(bomb(1), 1), 9, ProduceResponse)
     opened.end_tick()
@@ -138,7 +138,7 @@ def many_records(count: int, compression: Compression, **broken: RecordData) -> 
 def test_a_batch_of_many_records_is_walked_in_steps(
     world: BrokerWorld, opened: Opened, compression: Compression
 ) -> None:
-    """Check 200,000 of them, which took 17 ms in one turn."""
+    """200,000 records once took 17 ms in one turn."""
     stranger = world.connect()
     stranger.send(request_for(many_records(100_000, compression), 3), 9)
     opened.run(world)
@@ -175,7 +175,7 @@ def test_a_topic_that_is_deleted_meanwhile_takes_nothing(world: BrokerWorld) -> 
 
 
 def test_many_small_batches_are_taken_in_turns(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse 3,000 of 0.1 ms each, in 300 kB: none is opened, and each names its bad record."""
+    """3,000 batches of 0.1 ms each, in 300 kB, are refused: none is opened, and each error names its bad record."""
     taken = [0]
     original = ProduceAppend.partition
 
@@ -216,7 +216,7 @@ def test_without_acknowledgement_later_requests_come_behind(world: BrokerWorld) 
 def test_a_failure_among_the_batches_closes_the_connection(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, acks: int
 ) -> None:
-    """Close it on our own bug in a later turn, so that the client does not wait in vain."""
+    """The client would wait in vain if our own bug, in a later turn, left the connection open."""
     original, calls = ProduceAppend.partition, 0
 
     def failing(*args: Any) -> Any:

@@ -19,7 +19,6 @@ NAMES = {
 
 
 def counts(world: DeadLetterWorld) -> dict[str, float]:
-    """Return the non-zero counts."""
     reported = scraped(world.world)
     return {short: value for short, name in NAMES.items() if (value := reported.value(name, group="g"))}
 

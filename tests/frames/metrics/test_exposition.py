@@ -104,7 +104,7 @@ def test_traffic_and_logs(world: BrokerWorld) -> None:
 
 
 def test_a_fetch_that_waits_is_counted_when_it_is_answered(world: BrokerWorld) -> None:
-    """Count it once, although it reads before it waits and again when woken."""
+    """It is counted once, although it reads before it waits and again when woken."""
     world.create_topic("t")
     append(world, "t", 1)
     client = world.connect()
@@ -290,7 +290,7 @@ def test_many_rows_come_in_pieces_under_one_head(number: int) -> None:
 
 
 def test_a_scrape_has_so_many_samples_of_a_metric_and_counts_the_others() -> None:
-    """Limit them: 10,000 share groups were 34 MB."""
+    """The samples of 10,000 share groups were 34 MB."""
     number = exposition.MOST_SAMPLES + 1_234
     text = text_of_shares(number, lambda at: f"g{at}")
     assert text.count("\nshareq_share_partition_lag{") == exposition.MOST_SAMPLES
@@ -302,7 +302,7 @@ def test_a_scrape_has_so_many_samples_of_a_metric_and_counts_the_others() -> Non
 
 
 def test_the_collector_rests_during_a_scrape_and_rows_are_given_back_in_pieces(world: BrokerWorld) -> None:
-    """Avoid repeated scans of all rows of 10,000 groups, which delayed others by 0.2 s."""
+    """Repeated scans of all rows of 10,000 groups delayed other clients by 0.2 s."""
     world.create_topic("t", TURN_ELEMENTS + LOOK)
     resting: list[bool] = []
     assert gc.isenabled()
@@ -367,7 +367,7 @@ def test_bounds_are_written_as_prometheus_does() -> None:
 
 
 def test_nothing_of_prometheus_is_imported_without_metrics() -> None:
-    """Do not import it: that would nearly double the start time."""
+    """The import would nearly double the start time."""
     code = (
         "import sys, shareq.ops.cli.main, shareq.broker.process.server, shareq.broker.groups.coordinator\n"
         "import shareq.broker.share.partitions, shareq.broker.handlers.share.share_fetch\n"

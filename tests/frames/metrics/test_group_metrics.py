@@ -110,7 +110,6 @@ def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded
 
 
 def test_a_consumer_group_from_its_first_member_to_its_last(world: BrokerWorld) -> None:
-    """Raise epoch and count for joins and new subscriptions, only the epoch for leaves."""
     world.create_topic("t", 2)
     epoch = heartbeat(world, "one", topics=["t"]).member_epoch
     joined = scraped(world)
@@ -167,7 +166,7 @@ def test_states_of_many_groups_are_taken_in_slices() -> None:
 
 
 def test_committed_offsets_and_lag(offsets: Offsets) -> None:
-    """Report the lag of kafka-consumer-groups.sh --describe: the partition's end less the committed offset."""
+    """The lag is that of kafka-consumer-groups.sh --describe: the partition's end less the committed offset."""
     offsets.client.committed({("t", 0): 4, ("t", 1): 0})
     reported = offsets.scrape()
     assert reported.value(OFFSET, group="g", topic="t", partition="0") == 4
@@ -192,7 +191,7 @@ def test_lag_is_never_below_0_and_unknown_without_an_offset(offsets: Offsets) ->
 
 
 def test_lag_counts_what_open_transactions_have_written(offsets: Offsets) -> None:
-    """Count them as the tool does, whose end offsets are read_uncommitted."""
+    """The tool counts them, too: its end offsets are read_uncommitted."""
     offsets.client.committed({("t", 0): 4})
     producer = Transactor(offsets.world.connect())
     producer.init()
@@ -244,7 +243,7 @@ def test_a_commit_that_is_refused_does_not_count() -> None:
 
 
 def test_counters_go_on_when_a_shard_is_thrown_away() -> None:
-    """Keep counters across the replay after a failed append."""
+    """Counters outlast the replay after a failed append."""
     offsets = Offsets(offsets_topic_num_partitions="1")
     offsets.client.committed({("t", 0): 4})
     offsets.world.fs.fail = lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" else None
@@ -324,7 +323,7 @@ def test_the_snapshot_pauses_after_some_offsets_however_they_are_shared_out() ->
 
 
 def test_the_snapshot_pauses_after_some_members() -> None:
-    """Pause, because a consumer group's state requires a look at all its members."""
+    """A consumer group's state requires a look at all its members, which takes time."""
     world = BrokerWorld({"offsets.topic.num.partitions": "1"})
     world.create_topic("t")
     client = world.connect()

@@ -120,7 +120,7 @@ def test_groups_that_are_paused(world: BrokerWorld) -> None:
 
 
 def test_groups_of_every_kind(world: BrokerWorld) -> None:
-    """Report a number for each protocol, even 0, as Apache Kafka 4.3.1 does."""
+    """Each protocol has a number, even 0, as in Apache Kafka 4.3.1."""
     world.create_topic("t")
     ShareClient(world).join("t")
     for group in ("c", "d"):
@@ -135,7 +135,7 @@ def test_groups_of_every_kind(world: BrokerWorld) -> None:
 
 
 def test_a_rebalance_for_partitions_that_were_initialised_later(world: BrokerWorld) -> None:
-    """Count the epoch that a heartbeat's second phase raises, too."""
+    """The epoch that a heartbeat's second phase raises counts, too."""
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t", "u")
@@ -210,13 +210,13 @@ def test_the_oldest_record_that_is_not_finished_with(work: Work) -> None:
 
 
 def test_the_record_that_a_window_cannot_pass(work: Work) -> None:
-    """Measure from its acquisition, not from when it came in flight: that is the oldest record's age."""
+    """Its age counts from its acquisition; the time since it came in flight is the age of the oldest record."""
     configure(work.world, shareq_redelivery_backoff_ms="60000", shareq_redelivery_backoff_jitter="0")
     configure(work.world, share_partition_max_record_locks="100")
     name = "shareq_share_partition_first_record_age_seconds"
 
     def first() -> tuple[str, float]:
-        """Return its state and age, the share partition's only sample."""
+        """Return the state and the age in the share partition's only sample."""
         reported = work.scrape()
         (labels,) = [row for row in reported.labels_of(name) if PARTITION.items() <= row.items()]
         return labels["state"], reported.value(name, **labels)
@@ -275,7 +275,7 @@ def test_locks_that_run_out_and_dead_letters(work: Work) -> None:
 
 
 def test_counters_outlive_the_members(work: Work) -> None:
-    """Keep them although share partitions are unloaded when the last member leaves."""
+    """Share partitions are unloaded when the last member leaves; their counters stay."""
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 5, ACCEPT))
     work.one.connection.disconnect()
@@ -347,7 +347,7 @@ def test_a_deleted_topic_leaves_its_sums(topic: str, work: Work) -> None:
 
 
 def test_state_writes(work: Work) -> None:
-    """Count one for each partition of an acknowledging request."""
+    """One write counts for each partition of an acknowledging request."""
     work.one.acquire(work.first, work.second)
     before = work.scrape().value(f"{STATES}_write_total")
     assert before == 2  # the start offsets
@@ -446,7 +446,7 @@ def test_share_fetches_that_wait_in_vain(work: Work) -> None:
 
 
 def test_share_fetches_of_full_partitions(work: Work) -> None:
-    """Fetch a partition that is at its limit of record locks until they expire."""
+    """A partition is at its limit of record locks until they expire."""
     configure(work.world, share_partition_max_record_locks="100")
     append(work.world, "t", 90)
     work.one.acquire(work.first)

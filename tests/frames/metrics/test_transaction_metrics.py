@@ -86,7 +86,7 @@ def test_a_transaction_from_its_id_to_its_end(versions: Versions, world: World) 
 
 
 def test_the_oldest_of_many(world: World) -> None:
-    """Ignore idle ids, however long ago they were used."""
+    """Idle ids are ignored, however long ago they were used."""
     resting = world.producer("resting")
     resting.write("a", b"x")
     resting.commit()
@@ -134,7 +134,7 @@ def test_a_transaction_that_its_producer_leaves_behind_is_aborted_but_has_not_ti
 
 
 def test_an_abort_of_nothing_is_no_transaction(world: World) -> None:
-    """Count none, although transaction version 2 raises the epoch."""
+    """It does not count, although transaction version 2 raises the epoch."""
     producer = world.producer()
     assert producer.abort() is NONE
     assert world.states() == {"complete_abort": 1}
@@ -185,7 +185,7 @@ def test_a_decision_that_is_carried_out_after_a_restart(world: World) -> None:
 
 
 def test_a_transaction_that_no_coordinator_knows(world: World) -> None:
-    """Report it as late five minutes after the longest allowed timeout, from its last record."""
+    """It is reported as late five minutes after the longest allowed timeout, counted from its last record."""
     log = world.world.folder.logs.get("a", 0)
     clock = world.world.clock
     append_directly(log, b"x", producer=7, now_ms=clock.wall_ms())

@@ -86,7 +86,7 @@ def test_a_group_whose_queue_is_the_topic_that_it_reads_sends_nothing_round() ->
 
 
 def test_what_died_twice_in_one_queue_has_no_letter_there() -> None:
-    """Let a second group read the queue that is also its own dead-letter queue."""
+    """A second group reads the queue that is also its own dead-letter queue."""
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
     assigned(client, "t")
@@ -107,7 +107,7 @@ def test_what_died_twice_in_one_queue_has_no_letter_there() -> None:
 
 
 def test_letters_that_a_killed_node_owed_are_written_by_its_successor_with_their_content() -> None:
-    """Begin without any of the records in memory."""
+    """The successor begins without any of the records in memory."""
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
     assigned(client, "t")
@@ -153,7 +153,6 @@ def test_a_breaker_pauses_the_group_on_the_next_node_too() -> None:
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_letters_that_are_owed_outlive_the_topic_of_their_records(killed: bool) -> None:
-    """Write them even if the owner has only the state, and a member fetched."""
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
     assigned(client, "t")

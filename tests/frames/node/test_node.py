@@ -82,7 +82,7 @@ def test_another_node_goes_on_where_the_first_was_killed(world: NodeWorld) -> No
 
 
 def test_a_member_keeps_its_partitions_when_another_node_takes_over(world: NodeWorld) -> None:
-    """Load the group before the node knows its topics."""
+    """The group is loaded before the node knows its topics."""
     client = ShareClient(world)
     assigned(client, "t")
     epoch = client.member_epoch
@@ -135,7 +135,7 @@ def test_a_node_that_is_cut_off_sends_its_clients_away_and_goes_on_when_it_is_he
 
 
 def test_a_leader_elsewhere_is_named_without_an_epoch(world: NodeWorld) -> None:
-    """Name no epoch, which may be outdated: librdkafka ignores a leader with an older one.
+    """Its epoch may be outdated, and librdkafka ignores a leader with an older one.
 
     The owner may have taken its slots over again and shown clients the new epoch; librdkafka then asked no node any
     more.
@@ -169,7 +169,7 @@ def shown_leader(world: NodeWorld, topic: str) -> tuple[ErrorCode, int, int]:
 
 
 def test_records_that_were_deleted_by_way_of_a_node_are_handed_out_no_more(world: NodeWorld) -> None:
-    """Apply the deletion at once: a consumer may fetch before the node's next fetch shows it."""
+    """The deletion applies at once: a consumer may fetch before the node's next fetch shows it."""
     client = ShareClient(world)
     assigned(client, "t")
     append(world, "t", 5)

@@ -58,7 +58,7 @@ def test_what_a_node_owns_reads_and_asks(world: NodeWorld) -> None:
 
 
 def test_the_record_that_a_window_cannot_pass(world: NodeWorld) -> None:
-    """Report it as a single broker does."""
+    """A node reports it as a single broker does."""
     world.until_it_serves()
     from_the_start(world)
     client = ShareClient(world)
@@ -100,7 +100,7 @@ def test_every_metric_of_a_node_has_its_sample(world: NodeWorld) -> None:
 
 
 def test_two_nodes_of_one_number_are_noticed(world: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
-    """Detect a copied property file, or a killed node that is not yet forgotten."""
+    """The cause may be a copied property file, or a killed node that is not yet forgotten."""
     world.until_it_serves()
     twin = NodeWorld(behind=world.behind, kept=world.kept)
     world.clock.advance(5_000)

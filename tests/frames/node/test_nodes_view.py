@@ -112,7 +112,7 @@ def test_a_single_node_shows_itself() -> None:
 
 
 def test_a_client_without_the_right_of_nodes_is_given_no_figures() -> None:
-    """Show an operator's figures to no other client, as states are shown to none."""
+    """An operator's figures are shown to no other client, and neither are states."""
     node = NodeWorld(properties={"authorizer.class.name": STANDARD, "super.users": "User:nodes"})
     node.until_it_serves()
     answer = node.connect().call(request(), 1, ReadShareGroupStateSummaryResponse)

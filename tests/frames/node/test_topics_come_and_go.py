@@ -66,7 +66,7 @@ def test_a_topic_is_shown_once_it_was_made_however_late_brokers_hear_of_it(world
 
 
 def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWorld) -> None:
-    """Ignore confirmations of the old topic."""
+    """Confirmations for the old topic are ignored."""
     client = ShareClient(world)
     place = create(world, "t"), 0
     assigned(client, "t")
@@ -87,7 +87,7 @@ def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWo
 
 
 def test_a_topic_that_could_be_made_took_the_name_of_one_that_is_gone(world: NodeWorld) -> None:
-    """Create it although the node has not heard that the first was deleted elsewhere."""
+    """The node has not yet heard that the first topic was deleted elsewhere."""
     create(world, "t", 3)
     assert partitions_of(world, "t") == 3
     world.cluster.controller.delete_topic("t")

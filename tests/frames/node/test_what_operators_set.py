@@ -145,7 +145,7 @@ def test_an_answer_waits_until_the_cluster_has_the_change(node: Node, change: Ca
 
 @pytest.mark.parametrize("change", CHANGES, ids=IDS)
 def test_a_change_that_may_be_lost_is_answered_as_timed_out(node: Node, change: Callable[[Node], ErrorCode]) -> None:
-    """Answer as Apache Kafka's controller when it does not know; clients retry."""
+    """Apache Kafka's controller answers so when it does not know the outcome; clients retry."""
     node.behind.cluster.lose_request("config-0", node.behind.cluster.leader(CONFIG_TOPIC), ProduceRequest)
     assert change(node) is ErrorCode.REQUEST_TIMED_OUT
     assert change(node) is ErrorCode.NONE
@@ -161,7 +161,7 @@ def test_a_change_that_the_cluster_refuses_changes_nothing(node: Node, change: C
 
 
 def test_a_property_of_one_node_is_its_own_and_there_after_its_next_start(node: Node) -> None:
-    """Set it by `shareq configs alter broker`, with the node's number."""
+    """It is set by `shareq configs alter broker`, with the node's number."""
     other = Node(node.behind, 1)
     config = AlterableConfig("shareq.dlq.topics", 0, "letters")
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, str(NODE_ID), [config])], False)

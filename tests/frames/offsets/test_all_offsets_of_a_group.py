@@ -60,7 +60,7 @@ UNKNOWN_GROUP = "0001 78"
 
 
 def test_version_1_by_its_bytes(world: World) -> None:
-    """Encode group id and topics; no throttle time, no top-level error."""
+    """Version 1 has the group id and topics, no throttle time, and no top-level error."""
     world.offsets.committed({T0: Row(5, metadata="me", leader_epoch=3)})
     answer = world.exchange(1, f"{G} 00000001 0001 74 00000002 00000000 00000001")
     assert answer == hexed(
@@ -90,7 +90,7 @@ def test_version_1_has_errors_of_the_group_in_every_row(world: World) -> None:
 
 
 def test_version_2_by_its_bytes(world: World) -> None:
-    """Encode a null list as length -1; the top-level error follows the array."""
+    """A null list has length -1; the top-level error follows the array."""
     world.offsets.committed({T0: 5, T1: 6, U0: Row(7, metadata="me")})
     assert world.exchange(2, f"{G} ffffffff") == hexed(
         "00000002"
@@ -141,7 +141,7 @@ def test_errors_of_the_coordinator_stand_above_an_empty_list(version: int, world
 
 
 def test_errors_of_partitions_stay_with_their_partitions(world: World) -> None:
-    """Report a missing topic in its rows: version 10 has only topic ids."""
+    """A missing topic is reported in its rows: version 10 has only topic ids."""
     world.offsets.committed({T0: 5})
     world.offsets.ids["nowhere"] = bytes(range(16))
     error, rows = world.offsets.fetch([T0, ("nowhere", 0)], 10)
@@ -149,7 +149,7 @@ def test_errors_of_partitions_stay_with_their_partitions(world: World) -> None:
 
 
 def test_nobody_is_answered_while_the_coordinator_loads(world: World) -> None:
-    """Finish loading before the first request is read, so that no client sees error 14."""
+    """Loading ends before the first request is read, so that no client sees error 14."""
     world.offsets.committed({T0: 5})
     move_away(world)
     world.broker_world.leaders.move(CONSUMER_OFFSETS, partition_of(world), None)
@@ -171,7 +171,7 @@ def test_reading_offsets_makes_no_group_and_no_member(world: World) -> None:
 
 
 def test_a_group_without_members_is_found_described_and_has_its_offsets(world: World) -> None:
-    """Send a tool's requests: FindCoordinator, a description, OffsetFetch."""
+    """The requests are a tool's: FindCoordinator, a description, OffsetFetch."""
     offsets = {T0: Row(5, metadata="me"), T1: Row(0), U0: Row(7)}
     world.offsets.committed(offsets)
     found = world.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
@@ -187,7 +187,7 @@ def test_a_group_without_members_is_found_described_and_has_its_offsets(world: W
 
 
 def test_offsets_of_topics_that_no_member_reads(world: World) -> None:
-    """Return them with those of the assigned topics."""
+    """They are returned with those of the assigned topics."""
     world.offsets.committed({T0: 5, U0: 7})
     member = ClassicClient(world.broker_world)
     form([member], protocols={"range": subscription("u")})
@@ -207,7 +207,7 @@ def subscription(*topics: str) -> bytes:
 
 
 def test_the_null_list_as_it_is_sent() -> None:
-    """Encode length -1 up to version 5, compact length 0 from version 6 on."""
+    """The length is -1 up to version 5, and compact length 0 from version 6 on."""
     everything = OffsetFetchRequest("g", None)
     assert encode(everything, 2).hex() == hexed("0001 67 ffffffff")
     assert encode(everything, 6).hex() == hexed("02 67 00 00")

@@ -131,7 +131,7 @@ def test_where_nothing_exists_no_group_is_made(version: int, offsets: Offsets) -
 
 
 def test_each_topic_is_answered_once_the_refused_ones_first(offsets: Offsets) -> None:
-    """List topics refused at once first, like Apache Kafka, then the coordinator's results."""
+    """Topics that are refused at once come first, as in Apache Kafka, then the coordinator's results."""
     errors = offsets.commit({U0: 1, T0: 2, ("t", 9): 3}, 9)
     assert list(errors) == [("t", 9), T0, U0]
 
@@ -161,7 +161,7 @@ def test_unknown_topic_ids_of_a_fetch_come_last(offsets: Offsets) -> None:
 
 
 def test_offsets_of_a_deleted_topic_have_no_topic_id(offsets: Offsets) -> None:
-    """Omit them in version 10, name them before; the coordinator is not notified of the deletion."""
+    """Version 10 omits them, earlier versions name them; the coordinator is not notified of the deletion."""
     offsets.committed({T0: 5, U0: 6})
     shard = offsets.broker.services.groups.coordinator.partition("g").shard
     shard.offsets.store.put("g", "gone", 0, CommittedOffset(7))
@@ -190,7 +190,7 @@ def test_a_retention_in_the_request(version: int, offsets: Offsets) -> None:
 
 @pytest.mark.parametrize("version", range(2, 5))
 def test_the_longest_retention_is_for_ever(version: int, offsets: Offsets) -> None:
-    """Accept a retention whose end no record could hold."""
+    """A retention is accepted whose end no record could hold."""
     assert offsets.commit({T0: 5}, version, retention_ms=2**63 - 1) == {T0: NONE}
     offsets.world.clock.advance(CHECK_MS)
     offsets.restart()
@@ -239,7 +239,7 @@ def test_a_simple_group_is_listed_described_and_deleted(offsets: Offsets) -> Non
 
 
 def test_the_empty_group_id(offsets: Offsets) -> None:
-    """Keep offsets of old consumers without a group id (Apache Kafka, since KIP-289)."""
+    """Old consumers without a group id keep their offsets there (Apache Kafka, since KIP-289)."""
     offsets.committed({T0: 5}, group="")
     assert offsets.fetch([T0], group="") == (NONE, {T0: Row(5)})
     assert offsets.delete(T0, group="") is ErrorCode.INVALID_GROUP_ID
@@ -338,7 +338,7 @@ def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.Monkey
 
 
 def test_the_log_of_many_commits_stays_small() -> None:
-    """Compact to the last commit of each partition, which a restart loads."""
+    """Compaction keeps the last commit of each partition, which a restart loads."""
     offsets = Offsets({"offsets.topic.num.partitions": "1", "offsets.topic.segment.bytes": "10000"})
     for value in range(2_000):
         offsets.committed({T0: value, T1: value + 1})

@@ -80,7 +80,7 @@ def test_what_exists_is_deleted_and_answered_in_order(turns: None) -> None:
 
 
 def test_what_does_not_exist_comes_first_and_each_topic_once(turns: None) -> None:
-    """List as Apache Kafka does: a topic named without partitions appears if it is missing."""
+    """The list is Apache Kafka's: a topic named without partitions appears if it is missing."""
     deleting = Deleting()
     answer = deleting.delete([("u", [3]), ("none", []), ("empty", [1]), ("t", [40, 0, -1]), ("u", [2, 41]), ("t", [])])
     assert rows(answer) == [

@@ -44,7 +44,7 @@ def test_a_group_that_may_not_be_described(version: int) -> None:
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
 def test_a_topic_that_may_not_be_described(version: int) -> None:
-    """Report an error in its rows if named; omit it from all offsets."""
+    """It has an error in its rows if named, and is missing from all offsets."""
     offsets = Offsets()
     offsets.grant(r.DESCRIBE_GROUP, r.DESCRIBE_TOPIC)
     rows = {SEEN: Row(5), UNSEEN: Row(-1, NO_TOPIC)}

@@ -65,7 +65,7 @@ def test_a_crash_just_after_the_deletion_takes_offsets_of_transactions_along(is_
 
 
 def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their_own_along() -> None:
-    """Delete them although their records hold no topic id."""
+    """They are deleted although their records hold no topic id."""
     world = World(is_open=False)
     client = OffsetsClient(world.world.connect(), world.ids)
     assert client.commit({T0: 5}, 2, group="h", retention_ms=1_000_000) == {T0: NONE}
@@ -80,7 +80,7 @@ def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
 def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
-    """Delete them at the next start."""
+    """The next start deletes such offsets."""
     world = World(is_open=False)
     world.world.fs.fail = broken(CONSUMER_OFFSETS)
     world.world.folder.metadata.delete_topics(["t"])
@@ -97,7 +97,7 @@ def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
 def test_a_topic_that_goes_while_its_offsets_wait_for_their_transaction(
     recreated: bool, version: int, unknown: ErrorCode
 ) -> None:
-    """Delete it while a coordinator record adds the offsets to their transaction."""
+    """The topic is deleted while a coordinator record adds the offsets to their transaction."""
     world = World(is_open=False)
     producer, client = world.producer, world.world.connect()
     names = {topic_id: name for name, topic_id in world.ids.items()}

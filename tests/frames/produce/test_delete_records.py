@@ -137,7 +137,7 @@ def test_all_partitions_of_a_request_are_one_write(world: BrokerWorld) -> None:
 
 
 def test_a_share_group_goes_on_behind_the_deleted_records(world: BrokerWorld) -> None:
-    """KIP-932: archive records that left the log; the share start offset follows the log start."""
+    """KIP-932: records that left the log are archived; the share start offset follows the log start."""
     from_the_start(world)
     member = ShareClient(world)
     member.join("t")
@@ -179,7 +179,7 @@ def test_a_log_start_that_cannot_be_saved_is_not_returned(world: BrokerWorld) ->
 
 
 def test_a_crash_at_any_step_leaves_the_start_before_or_after() -> None:
-    """Cut power at every step of a deletion: answered ones persist, and no partial state remains."""
+    """Power is cut at every step of a deletion: an answered one persists, and no partial state remains."""
     crashed = 0
     for step in range(1, 25):
         world = BrokerWorld(SYNCED, seed=step)

@@ -113,7 +113,7 @@ def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int, world:
 
 @pytest.mark.parametrize("requests", [1, 3])
 def test_a_disk_that_is_full_is_a_storage_error_and_nothing_more(requests: int, world: BrokerWorld) -> None:
-    """Keep answered records readable, and continue when there is space again."""
+    """Answered records stay readable, and writes continue when there is space again."""
     world.create_topic("t")
     client = world.connect()
     for _ in range(requests):

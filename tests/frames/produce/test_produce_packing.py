@@ -74,7 +74,7 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> Work:
 @pytest.mark.parametrize("came", [Compression.NONE, Compression.LZ4])
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_large_batch_is_compressed_in_steps(codec: Compression, came: Compression, packed: Work) -> None:
-    """Compress 1 MiB, which took 80 ms of gzip."""
+    """1 MiB once took 80 ms of gzip."""
     if came is codec:
         came = Compression.ZSTD
     world = world_of(codec.name.lower(), max_message_bytes="2000000")
@@ -144,7 +144,7 @@ def test_it_has_the_time_of_the_log(packed: Work) -> None:
 
 
 def test_it_is_stored_as_the_topic_wanted_it_when_it_came() -> None:
-    """Keep the codec of its arrival when the topic's changes during compression."""
+    """The codec is that of its arrival, even if the topic's changes during compression."""
     world = world_of("gzip")
     client = world.connect()
     send(client, batch_of(500_000))

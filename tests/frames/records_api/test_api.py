@@ -266,7 +266,7 @@ def test_a_group_without_members_is_shown_as_it_is_persisted(site: Site) -> None
 
 
 def test_the_sums_of_a_group_whose_worker_died_are_those_of_its_partitions(site: Site) -> None:
-    """Include a dead worker's records in the sums, which serve to find it."""
+    """The sums include a dead worker's records: they serve to find it."""
     member = site.member()
     member.acquire(site.place, max_records=4)
     member.acknowledge(site.place, (2, 2, ACCEPT))
@@ -350,7 +350,7 @@ class _Clock:
 
 
 def test_a_moment_has_the_same_time_of_day_in_every_answer_until_the_clock_is_set() -> None:
-    """Avoid the flicker of one millisecond between two truncated clocks."""
+    """Two truncated clocks would make the time flicker by one millisecond."""
     clock = _Clock()
     times = views.TimeOfDay(clock)  # type: ignore[arg-type]  # what it asks for
     found = set()
@@ -435,7 +435,7 @@ def test_the_sums_of_a_large_window_are_made_in_turns(site: Site) -> None:
 def test_groups_and_partitions_in_great_numbers_are_sorted_in_turns(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sort 5,000 names, 50 at a time."""
+    """5,000 names are sorted, 50 at a time."""
     monkeypatch.setattr(views, "NAMES_AT_ONCE", 50)
     site.world.create_topic("wide", 500)
     ShareClient(site.world, "m", group="g").join("wide")

@@ -121,7 +121,7 @@ def test_one_crash_after_the_other(model: CrashModel, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_disk_errors_in_between(seed: int) -> None:
-    """Fail appends and commits, with occasional crashes: the redrive retries, and sends nothing twice."""
+    """Appends and commits fail, with occasional crashes: the redrive retries, and sends nothing twice."""
     rng = Random(seed)
     world = queue_of_letters()
     fs = world.world.fs
@@ -141,7 +141,7 @@ def test_disk_errors_in_between(seed: int) -> None:
 @MODELS
 @pytest.mark.parametrize("seed", range(3))
 def test_redrives_beside_each_other_and_beside_producers(model: CrashModel, seed: int) -> None:
-    """Redrive one queue for two groups, while producers write to the same logs, also during downtime."""
+    """One queue is redriven for two groups, while producers write to the same logs, also during downtime."""
     rng = Random(seed)
     world = RedriveWorld(2, 1, SYNCED)
     world.bury(

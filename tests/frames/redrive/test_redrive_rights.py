@@ -53,7 +53,7 @@ def world() -> GuardedWorld:
 
 
 def test_each_letter_needs_the_right_to_its_topic(world: GuardedWorld, caplog: pytest.LogCaptureFixture) -> None:
-    """Check each letter's destination: every client that may write to the queue can forge one."""
+    """Each letter's destination is checked: every client that may write to the queue can forge a letter."""
     world.world.create_topic("secret")
     world.bury(letter(b"a", 0), letter(b"b", 1, topic="secret"))
     world.grant(READS_QUEUE, WRITES_TOPIC)
@@ -160,7 +160,7 @@ TAMPERED = [
 def test_progress_that_a_client_has_committed_is_not_believed(
     world: GuardedWorld, name: str, offset: int, change: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Ignore it: otherwise a client could write with another's rights."""
+    """Otherwise a client could write with another's rights."""
     world.bury(*(letter(b"%d" % number, number) for number in range(4)))
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)
@@ -182,7 +182,7 @@ def test_progress_that_a_client_has_committed_is_not_believed(
 
 
 def test_what_the_broker_has_committed_is_believed(world: GuardedWorld) -> None:
-    """Accept the broker's own commit, unlike the test above."""
+    """The broker's own commit counts; a client's does not."""
     world.bury(*(letter(b"%d" % number, number) for number in range(4)))
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)

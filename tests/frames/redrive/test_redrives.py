@@ -88,7 +88,7 @@ def test_headers_of_the_letter_go_and_those_of_the_record_stay(world: RedriveWor
 
 
 def test_what_dies_again_counts_on_although_letters_have_no_headers_of_the_record() -> None:
-    """Take the headers from the dead record in the log: Apache Kafka's letters omit them."""
+    """The headers come from the dead record in the log: Apache Kafka's letters omit them."""
     dead = DeadLetterWorld(share_delivery_count_limit="2")
     dead.produce(RecordData(b"k", b"v", (("trace", b"1"),)))
     world = RedriveWorld.over(dead.world)
@@ -113,7 +113,7 @@ def test_a_reference_gets_its_content_from_the_log_it_is_from(world: RedriveWorl
 
 
 def test_a_record_that_is_another_by_now_lends_no_headers(world: RedriveWorld) -> None:
-    """Use none after the topic was deleted and created again."""
+    """The topic was deleted and created again, so the record at the offset is another one."""
     world.produce(TOPIC, RecordData(b"other", b"other", (("own", b"1"),)))
     world.bury(letter(b"a", 0))
     world.run()
@@ -157,7 +157,7 @@ def test_one_or_some_or_all(filters: dict[str, Any], expected: list[int]) -> Non
 
 
 def test_only_what_was_there_when_it_began_goes_back(world: RedriveWorld) -> None:
-    """Ignore letters of records that die again, so that none goes round in circles."""
+    """Letters of records that die again are ignored, so that none goes round in circles."""
     world.bury(letter(b"a", 0), letter(b"b", 1))
     assert world.start(records_per_second=1) is ErrorCode.NONE
     world.bury(letter(b"later", 2))
@@ -334,7 +334,7 @@ def test_so_many_run_at_a_time(world: RedriveWorld) -> None:
 
 
 def test_one_user_does_not_take_all_places(world: RedriveWorld) -> None:
-    """Limit one user's redrives, which kept all other users waiting."""
+    """One user's redrives once kept all other users waiting."""
     world.bury(letter(b"a", 0), letter(b"b", 1))
     greedy, other = world.world.connect(), world.world.connect()
     greedy.side.principal, other.side.principal = "User:greedy", "User:other"
@@ -467,7 +467,7 @@ def test_letters_that_are_refused_do_not_fill_the_log(caplog: pytest.LogCaptureF
 
 
 def test_what_others_write_in_transactions_is_no_letter(world: RedriveWorld) -> None:
-    """Skip it: it may have been aborted."""
+    """A record of a transaction may have been aborted."""
     batch = build_batch([letter(b"a", 0)], timestamp_ms=1, producer_id=5, producer_epoch=0, base_sequence=0)
     batch_in_transaction = build_batch(
         [letter(b"b", 1)], timestamp_ms=1, producer_id=6, producer_epoch=0, base_sequence=0, transactional=True
@@ -502,7 +502,7 @@ def test_a_topics_properties_may_change_while_it_runs() -> None:
 
 
 def test_what_runs_does_not_expire_and_what_is_over_does() -> None:
-    """Apply `offsets.retention.minutes` to ended ones; then the name is free again."""
+    """`offsets.retention.minutes` applies to ended redrives; then the name is free again."""
     world = RedriveWorld(1, 3, {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000"})
     for partition in range(3):
         world.bury(letter(b"%d" % partition, 0), partition=partition)

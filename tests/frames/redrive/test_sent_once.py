@@ -43,7 +43,7 @@ def test_what_a_filter_left_out_goes_back_with_the_next_redrive() -> None:
 
 
 def test_what_stayed_goes_back_with_the_next_redrive(world: RedriveWorld) -> None:
-    """Send letters that stayed because their topic did not exist."""
+    """They had stayed because their topic did not exist."""
     world.bury(*(letter(b"%d" % number, number, topic="tu"[number % 2]) for number in range(6)))
     assert counts_of(world.run("first")) == {"REDRIVEN": 3, "NO_TOPIC": 3}
     world.world.create_topic("u")
@@ -105,7 +105,7 @@ def test_a_queue_that_was_made_again_begins_without_what_was_known_of_the_other(
 
 
 def test_many_letters_that_stay_one_by_one_end_a_redrive_with_what_helps(world: RedriveWorld) -> None:
-    """Keep all knowledge: the next redrive continues from there."""
+    """A second redrive, of one source topic, continues from there."""
     world.bury(*(letter(b"%d" % number, number, topic="tu"[number % 2]) for number in range(1_000)))
     done = world.run("first")
     assert (done.state, done.trouble) == (

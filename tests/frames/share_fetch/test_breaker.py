@@ -39,7 +39,7 @@ def resume(dead: DeadLetterWorld) -> None:
 
 
 def again(dead: DeadLetterWorld) -> None:
-    """Let a member come to the broker that was started: it loads what the group owes."""
+    """Let a member join the restarted broker, which loads the letters that the group owes."""
     dead.member = ShareClient(dead.world)
     assert dead.take() == []
     dead.settle()

@@ -78,7 +78,6 @@ class Member:
 
 
 def run(world: BrokerWorld, members: Sequence[Member], ms: int) -> None:
-    """Let time pass while the members keep fetching."""
     end = world.clock.now_ms() + ms
     while True:
         world.clock.run_until_idle()
@@ -118,7 +117,7 @@ def start_offset(world: BrokerWorld, place: Place) -> int:
 @pytest.mark.parametrize("kind", [None, RELEASE])
 @pytest.mark.parametrize(("careless_ms", "good_ms"), [(500, 500), (500, 5_000), (5_000, 500), (5_000, 5_000)])
 def test_who_goes_on_fetching_a_lost_partition_starves_no_one(kind: int | None, careless_ms: int, good_ms: int) -> None:
-    """Also give records to the careless member, which releases them or lets their locks expire."""
+    """The careless member gets records, too, and releases them or lets their locks expire."""
     world, places = begin(2)
     careless = Member(world, "careless", places, {}, careless_ms)
     assert careless.beats.join("t") == {"t": [0, 1]}
@@ -180,7 +179,7 @@ def waits_ms(world: BrokerWorld, client: ShareClient, place: Place, most_ms: int
 
 
 def test_a_member_whose_locks_ran_out_leaves_records_to_others_while_it_waits() -> None:
-    """Prefer others until its wait ends, it acknowledges, or no other has fetched for a lock duration."""
+    """Other members come first until its wait ends, it acknowledges, or no other has fetched for a lock duration."""
     world, (place,) = begin()
     slow, other = ShareClient(world, "slow"), ShareClient(world, "other")
     append(world, "t", 1, batches=20)
@@ -228,7 +227,7 @@ def test_a_fetch_that_may_not_wait_gets_what_is_there() -> None:
 
 
 def test_who_does_not_join_again_after_its_group_is_gone_changes_nothing_for_others() -> None:
-    """Let it keep its old epoch and share session, also when others are members."""
+    """It keeps its old epoch and share session, also when others are members."""
     world, (place,) = begin()
     lost = Member(world, "lost", [place], {}, 500)
     lost.beats.join("t")
@@ -268,7 +267,7 @@ def beat(member: Member, epoch: int, *topics: str) -> ErrorCode:
 
 @pytest.mark.parametrize("fetches", [False, True])
 def test_a_gap_is_taken_of_what_the_member_holds_alone(fetches: bool) -> None:
-    """Treat a gap over existing records as a rejection, limited to the member's own acquired records."""
+    """A gap over existing records counts as a rejection, limited to the member's own acquired records."""
     world, (place,) = begin()
     careless, good = ShareClient(world, "careless"), ShareClient(world, "good")
     careless.join("t")
@@ -302,7 +301,7 @@ def test_a_gap_is_taken_of_what_the_member_holds_alone(fetches: bool) -> None:
 
 @pytest.mark.parametrize("marks_gaps", [False, True])
 def test_offsets_without_records_hold_up_no_member(marks_gaps: bool) -> None:
-    """Acquire transaction markers with their neighbours, even for members that never acknowledge them.
+    """Members acquire transaction markers with the records beside them, even if they never acknowledge markers.
 
     Such a member gets no record twice, and the start offset passes the markers at the delivery limit.
     """

@@ -23,7 +23,7 @@ def work_of_others(world: BrokerWorld) -> tuple[Counter[tuple[str, str]], int]:
 
 
 def test_where_nobody_uses_share_groups_they_cost_nothing() -> None:
-    """Need not one operation more than with the feature off, in a minute of other work."""
+    """A minute of other work needs not one operation more than with the feature off."""
     off = work_of_others(BrokerWorld({"group.share.enable": "false"}))
     on = work_of_others(BrokerWorld())
     assert on == off
@@ -31,10 +31,6 @@ def test_where_nobody_uses_share_groups_they_cost_nothing() -> None:
 
 
 class Consumed:
-    """A member that reads `batches` batches of `records` records, `at_once` per fetch, accepting each fetch in one
-    range.
-    """
-
     def __init__(self, batches: int, records: int, at_once: int = 1) -> None:
         world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "1"})
         place = (world.create_topic("t").topic_id, 0)
@@ -60,7 +56,7 @@ class Consumed:
 
 @pytest.mark.parametrize(("batches", "records", "at_once"), [(50, 10, 1), (50, 1000, 1), (500, 10, 10)])
 def test_a_round_of_fetching_and_accepting(batches: int, records: int, at_once: int) -> None:
-    """Read the records once and write some 140 bytes of state, whatever their number.
+    """The records are read once, and some 140 bytes of state are written, whatever their number.
 
     Nothing is written to their own log, and no file is opened, renamed or synced.
     """

@@ -78,7 +78,7 @@ class DelayWorld(BrokerWorld):
 
 @pytest.mark.parametrize("compression", [Compression.NONE, Compression.ZSTD])
 def test_a_waiting_fetch_is_answered_at_the_records_time(compression: Compression) -> None:
-    """Allow one millisecond for two truncated clocks."""
+    """Two truncated clocks may differ by one millisecond."""
     world = DelayWorld()
     member = world.member()
     world.send(5_000, None, 300, compression=compression)
@@ -117,7 +117,7 @@ def test_a_restart_keeps_the_times_of_both_kinds(how: str | CrashModel) -> None:
 
 
 def test_records_dated_to_the_year_33658_delay_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    """Reject them when found, whatever the window, so that they fill nothing."""
+    """They are rejected when found, whatever the window, so that they fill nothing."""
     world = DelayWorld(share_partition_max_record_locks="100")
     member = world.member()
     for _ in range(9):

@@ -74,7 +74,7 @@ def test_a_group_that_may_not_be_read_any_more_is_refused_as_a_whole(readers: Re
 
 
 def test_nothing_is_acquired_for_who_may_not_have_it(readers: Readers) -> None:
-    """Deliver the record to another member at once, for the first time."""
+    """Another member gets the record at once, as its first delivery."""
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)
     readers.append(TOPIC)
@@ -113,7 +113,7 @@ def test_a_right_that_is_given_back_meanwhile_was_never_missed(readers: Readers)
 def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(
     right: Right, error: ErrorCode, readers: Readers
 ) -> None:
-    """Withhold records acquired with the right if it is gone when the state write completes."""
+    """Records acquired with the right are withheld if it is gone when the state write completes."""
     readers.append(TOPIC)
     assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 0, 1)]
     readers.append(TOPIC)
@@ -127,7 +127,7 @@ def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(
 
 @pytest.mark.parametrize("right", [r.READ_TOPIC, r.READ_GROUP])
 def test_records_that_stayed_here_are_released(right: Right, readers: Readers) -> None:
-    """Release them at once for another member; alice keeps what she held before the request."""
+    """They are released at once for another member; alice keeps what she held before the request."""
     readers.append(TOPIC)
     readers.append(TOPIC)
     assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 1, 1)]

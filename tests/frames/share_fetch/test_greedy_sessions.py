@@ -25,7 +25,7 @@ def test_one_connection_cannot_have_all_sessions(world: BrokerWorld) -> None:
 
 
 def test_many_connections_of_one_group_give_way_to_other_groups() -> None:
-    """Open all from one machine, without authentication."""
+    """All are opened from one machine, without authentication."""
     world = BrokerWorld({"group.share.max.share.sessions": "400"})
     topic_id = world.create_topic("t").topic_id
     strangers = [world.connect() for _ in range(20)]

@@ -150,7 +150,7 @@ def test_a_restart_keeps_the_pause(how: str | CrashModel) -> None:
 
 
 def test_what_comes_while_a_new_group_is_paused_is_not_lost_to_a_restart() -> None:
-    """Keep the topic end seen at the first fetch as the group's start."""
+    """The topic end seen at the first fetch becomes the group's start."""
     world = BrokerWorld({"log.flush.interval.messages": "1"})
     place = (world.create_topic("t").topic_id, 0)
     pause(world)

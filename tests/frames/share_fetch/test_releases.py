@@ -73,7 +73,7 @@ def test_share_groups_that_are_off_answer_unsupported_version() -> None:
 
 
 def test_the_state_rpcs_do_not_ask_whether_they_are_on() -> None:
-    """Serve them regardless of the feature, as brokers of Apache Kafka 4.3.1 do among themselves."""
+    """They are served regardless of the feature, as among brokers of Apache Kafka 4.3.1."""
     world = BrokerWorld(OFF)
     topic_id = world.create_topic("t").topic_id
     request = ReadShareGroupStateRequest("g", [ReadStateData(topic_id, [PartitionData(0)])])
@@ -95,7 +95,7 @@ def test_everything_is_there_again_when_they_are_switched_on_again() -> None:
 
 
 def test_the_list_of_rebalance_protocols_plays_no_part() -> None:
-    """Ignore it as Apache Kafka 4.3.1 does, although the KIP lists "share" there."""
+    """It is ignored as in Apache Kafka 4.3.1, although the KIP lists "share" there."""
     world, member, place = half_done({"group.coordinator.rebalance.protocols": "classic"})
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.NONE
     assert world.services.metadata.share_groups_enabled
@@ -107,7 +107,7 @@ STRANGE = pack(">h", 999) + b"whatever a later release keeps"
 
 
 def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
-    """Skip, for example, another release's committed offsets and consumer-group members."""
+    """For example, another release's committed offsets and consumer-group members are skipped."""
     world, member, place = half_done()
     before = member.describe()
     groups = group_partition_for("g", 50)
@@ -128,7 +128,7 @@ def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) 
 def test_a_known_record_in_an_unknown_version_is_skipped_and_logged(
     topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Skip and log one record, where Apache Kafka stops all groups of that partition."""
+    """Apache Kafka would stop all groups of that partition."""
     world, member, place = half_done()
     key = SharePartitionKey("g", *place)
     if topic == "__consumer_offsets":
@@ -178,7 +178,7 @@ def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
 
 
 def test_a_state_topic_that_is_removed_at_work_is_made_again() -> None:
-    """Lose its content but keep new records: the group starts over with its next heartbeat."""
+    """Its content is lost, but new records are kept: the group starts over with its next heartbeat."""
     world, member, place = half_done(ONE_SHARD)
     assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # forgotten

@@ -187,7 +187,7 @@ def test_a_stop_answers_a_repeated_fetch(world: BrokerWorld) -> None:
 
 
 def test_with_quotas_fetches_go_the_ordinary_way(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Meter each request."""
+    """Quotas have to meter each request."""
     way, member = _Way(monkeypatch), _waiting(world)
     went = way.went
     world.services.metadata.alter_quotas([PutQuota(QuotaEntity(client_id=DEFAULT), "request_percentage", 50.0)])

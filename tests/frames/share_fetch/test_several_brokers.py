@@ -93,7 +93,7 @@ def leaders_named(answer: ShareFetchResponse) -> tuple[list[tuple[int, int]], li
 
 
 def test_coordinators_are_found_by_the_routes_that_the_broker_has() -> None:
-    """Use a node's routes, which map all share partitions of a topic to one state partition."""
+    """A node's routes map all share partitions of a topic to one state partition."""
     world = BrokerWorld(dict.fromkeys(SHARDS, "3"))
     topic_id = world.create_topic("t").topic_id
     routes = Routes(lambda key, count: key.partition % count, lambda name, count: len(name) % count)
@@ -109,7 +109,7 @@ def test_coordinators_are_found_by_the_routes_that_the_broker_has() -> None:
 
 
 def test_three_brokers_work_together_by_the_state_rpcs_alone(work: Work) -> None:
-    """Let the coordinator initialise and delete, the leader read and write, without touching the state topic."""
+    """The coordinator initialises and deletes, the leader reads and writes, without touching the state topic."""
     cluster = work.cluster
     assert work.member.join("t") == {"t": [0]}
     assert cluster.groups_to_states.asked == ["InitializeShareGroupState"]
@@ -162,7 +162,7 @@ def test_who_is_not_the_share_coordinator_says_so(work: Work) -> None:
 
 
 def test_who_is_not_the_leader_names_it(work: Work) -> None:
-    """Return CurrentLeader and its address, which saves the client a metadata request."""
+    """The answer has CurrentLeader and its address, which saves the client a metadata request."""
     work.member.join("t")
     for world in (work.cluster.groups, work.cluster.states):
         stranger = ShareClient(world)
@@ -176,7 +176,7 @@ def test_who_is_not_the_leader_names_it(work: Work) -> None:
 
 
 def test_without_the_group_coordinator_records_are_delivered_and_acknowledged(work: Work) -> None:
-    """Serve even a member whose session has expired: nothing fences it."""
+    """Even a member whose session has expired is served: nothing fences it."""
     work.member.join("t")
     assert work.consumer.acquire(work.place, max_records=4) == [(0, 3, 1)]
     work.cluster.clock.advance(3_600_000)
@@ -213,7 +213,7 @@ def test_without_the_leader_membership_and_offsets_are_looked_after(work: Work) 
 
 
 def test_a_leader_that_is_deposed_sends_its_members_on(work: Work) -> None:
-    """End waiting fetches at once. The new leader loads a state without locks; the old one's writes are fenced."""
+    """Waiting fetches end at once. The new leader loads a state without locks; the old one's writes are fenced."""
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     waiting = ShareClient(work.cluster.leader, "waiting")
@@ -231,7 +231,7 @@ def test_a_leader_that_is_deposed_sends_its_members_on(work: Work) -> None:
 def test_what_was_acquired_of_a_leader_that_was_deposed_meanwhile_is_not_handed_out(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Withhold records while the request's own acknowledgements are written: another leader may deliver them."""
+    """Records are withheld while the request's own acknowledgements are written: another leader may deliver them."""
     work.member.join("t")
     assert work.consumer.acquire(work.place, max_records=2) == [(0, 1, 1)]
     written: Pending[ErrorCode] = Pending()
@@ -248,7 +248,7 @@ def test_what_was_acquired_of_a_leader_that_was_deposed_meanwhile_is_not_handed_
 
 
 def test_a_state_that_was_fenced_means_another_leader_to_the_member(work: Work) -> None:
-    """Map FENCED_STATE_EPOCH and FENCED_LEADER_EPOCH to NOT_LEADER_OR_FOLLOWER for consumers."""
+    """Consumers get NOT_LEADER_OR_FOLLOWER for FENCED_STATE_EPOCH and FENCED_LEADER_EPOCH."""
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     states = work.cluster.states.broker.services.share_states

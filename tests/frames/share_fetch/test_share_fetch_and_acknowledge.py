@@ -84,7 +84,7 @@ def only(answer: ShareFetchResponse) -> PartitionData:
 
 
 def test_one_batch_comes_however_little_was_asked_for() -> None:
-    """KIP-74: return at least one batch, whatever MaxBytes is."""
+    """KIP-74: at least one batch is returned, whatever MaxBytes is."""
     member = Queue(batches=3).open()
     assert acquired_of(member.fetch(max_bytes=1, mode=BATCH_OPTIMIZED)) == [(0, 9, 1)]
     assert acquired_of(member.fetch(max_bytes=0, mode=BATCH_OPTIMIZED)) == []
@@ -116,7 +116,7 @@ def test_a_fetch_of_no_records_only_acknowledges(queue: Queue) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
-    """Return it, except in version 1 of ShareAcknowledge; no request can set it."""
+    """Answers have it, except in version 1 of ShareAcknowledge; no request can set it."""
     queue = Queue(group_share_record_lock_duration_ms="20000")
     client = queue.member.connection
     assert client.call(queue.fetch_request(0), version, ShareFetchResponse).acquisition_lock_timeout_ms == 20_000
@@ -141,7 +141,7 @@ def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
 
 
 def test_fetching_and_acknowledging_have_errors_of_their_own(queue: Queue) -> None:
-    """Return both for one partition; as in Apache Kafka 4.3.1 only the acknowledgement's has a message."""
+    """One partition has both; as in Apache Kafka 4.3.1 only the acknowledgement's error has a message."""
     member = queue.holding()
     append(queue.world, "t", 5)
     other = queue.open("other")
@@ -168,7 +168,7 @@ def test_what_cannot_be_read_is_reported_and_given_out_later(queue: Queue) -> No
 
 
 def test_a_log_that_is_offline_after_a_failed_sync() -> None:
-    """Deliver none of it, but accept acknowledgements, whose state is in another log."""
+    """None of it is delivered, but acknowledgements are accepted: their state is in another log."""
     queue = Queue(log_flush_interval_messages="1")
     member = queue.holding()
     failing_disk(queue.world, "sync", "/t-0/")
@@ -184,9 +184,9 @@ def test_a_log_that_is_offline_after_a_failed_sync() -> None:
 
 @pytest.mark.parametrize("kind", ["write", "sync"])
 def test_acknowledgements_whose_state_cannot_be_written(kind: str) -> None:
-    """Answer COORDINATOR_NOT_AVAILABLE, as Apache Kafka 4.3.1's coordinator does for KAFKA_STORAGE_ERROR.
+    """The error is COORDINATOR_NOT_AVAILABLE, and the member keeps its records.
 
-    The member keeps its records.
+    Apache Kafka 4.3.1's coordinator answers so for KAFKA_STORAGE_ERROR.
     """
     queue = Queue(log_flush_interval_messages="1")
     member = queue.holding()
@@ -214,7 +214,7 @@ def failing_disk(world: BrokerWorld, kind: str, where: str) -> None:
 
 
 def test_a_damaged_batch_is_reported_and_never_given_out(queue: Queue) -> None:
-    """Flip one bit of a record on disk."""
+    """One bit of a record on disk is flipped."""
     member = queue.open()
     member.fetch(queue.other, max_records=0)
     queue.world.fs.content(f"{DATA}/t-0/00000000000000000000.log")[-1] ^= 1
@@ -225,7 +225,7 @@ def test_a_damaged_batch_is_reported_and_never_given_out(queue: Queue) -> None:
 
 
 def test_a_share_partition_that_nobody_initialised(world: BrokerWorld) -> None:
-    """Answer a fetch before any assignment with an error after its wait; it may be repeated."""
+    """A fetch before any assignment is answered with an error after its wait; it may be repeated."""
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     append(world, "t", 10)
@@ -293,7 +293,7 @@ def test_an_acknowledgement_by_a_fenced_leader_names_who_leads(fence: str) -> No
 
 @pytest.mark.parametrize("fence", ["leader epoch", "state epoch"])
 def test_within_a_fetch_it_does_not(fence: str) -> None:
-    """Name the leader only with the fetch's own error; otherwise it is 0 in epoch 0."""
+    """The leader is named only with the fetch's own error; otherwise it is 0 in epoch 0."""
     queue, _ = fenced(fence)
     part = only(queue.member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}, max_records=0))
     assert (part.error_code, part.acknowledge_error_code) == (NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -314,7 +314,7 @@ LISTED: list[tuple[dict[int, list[tuple[int, int]]], dict[int, ErrorCode]]] = [
 def test_partitions_that_are_merely_listed(
     batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode], queue: Queue
 ) -> None:
-    """Answer them together with the acknowledged ones, if any of their batches is valid."""
+    """They are answered together with the acknowledged ones, if any of their batches is valid."""
     member = queue.holding()
     rpc = share_acknowledge
     parts = [
@@ -344,7 +344,7 @@ def test_partitions_that_are_merely_listed_in_a_fetch(
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("kind", [GAP, ACCEPT, RELEASE, REJECT])
 def test_each_type_of_acknowledgement_and_what_is_stored(version: int, kind: int, queue: Queue) -> None:
-    """Never redeliver an accepted, rejected or gap record; redeliver a released one."""
+    """An accepted, rejected or gap record is never delivered again; a released one is."""
     member = queue.holding()
     batches = [share_acknowledge.AcknowledgementBatch(0, 4, [kind])]
     topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, batches)])]
@@ -425,14 +425,14 @@ def test_a_renewal_that_asks_for_records_is_refused_before_its_session_is_touche
 
 
 def test_who_is_no_member_may_fetch_and_acknowledge(queue: Queue) -> None:
-    """Check neither membership nor assignment; the member id is any text."""
+    """Neither membership nor assignment is checked; the member id is any text."""
     stranger = ShareClient(queue.world, "not a uuid")
     assert stranger.acquire(queue.place) == [(0, 9, 1)]
     assert stranger.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
 
 
 def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends(queue: Queue) -> None:
-    """Release only records of partitions in the session; other locks expire."""
+    """Only records of partitions in the session are released; other locks expire."""
     member = queue.holding()
     member.fetch(queue.other)
     member.fetch(forgotten=[queue.place])
@@ -447,7 +447,7 @@ def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends(queue
 
 
 def test_acknowledging_a_partition_that_left_the_assignment() -> None:
-    """Answer, without fetching, a partition listed and forgotten in one request."""
+    """A partition that one request lists and forgets is answered, but not fetched."""
     queue = Queue(batches=2)
     member = queue.open()
     assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
@@ -461,7 +461,7 @@ def test_acknowledging_a_partition_that_left_the_assignment() -> None:
 
 
 def test_records_that_retention_took_are_passed_over_without_a_word() -> None:
-    """Never return OFFSET_OUT_OF_RANGE; accept acknowledgements below the new start without effect."""
+    """OFFSET_OUT_OF_RANGE is never returned; acknowledgements below the new start have no effect."""
     queue = Queue(batches=3)
     member = queue.open()
     assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]

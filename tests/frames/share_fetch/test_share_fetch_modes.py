@@ -34,7 +34,7 @@ def test_it_does_not_matter_when_there_is_nothing_to_fetch_from() -> None:
 
 
 def test_it_does_not_matter_at_the_end_of_a_session() -> None:
-    """End the session and release the member's records."""
+    """The session ends, and the member's records are released."""
     member, place = holder()
     assert member.fetch(mode=UNKNOWN_MODE, epoch=-1).error_code == ErrorCode.NONE
     other = ShareClient(member.world, "other")

@@ -20,7 +20,7 @@ from tests.support.clients.share_client import (
 
 
 def rows(answer: ShareFetchResponse) -> list[tuple[int, int]]:
-    """Partition and number of acquired ranges of each row, in order."""
+    """Return the partition and the number of acquired ranges of each row, in order."""
     assert answer.error_code == ErrorCode.NONE
     assert all(row.records is not None for topic in answer.responses for row in topic.partitions)
     return [(row.partition_index, len(row.acquired_records)) for topic in answer.responses for row in topic.partitions]
@@ -47,7 +47,7 @@ def topic() -> Topic:
 
 
 def test_a_session_that_opens_lists_every_partition_it_looked_at(topic: Topic) -> None:
-    """List them: Apache Kafka's clients and wire tests wait for these rows as the sign of a working session."""
+    """Apache Kafka's clients and wire tests wait for these rows as the sign of a working session."""
     assert rows(topic.member.fetch(*topic.places)) == [(0, 0), (1, 0), (2, 0)]
 
 
@@ -70,14 +70,14 @@ def test_rows_without_records_end_no_wait(topic: Topic) -> None:
 
 
 def test_a_partition_for_which_no_records_were_left_is_listed(topic: Topic) -> None:
-    """Exhaust MaxRecords before its turn."""
+    """MaxRecords is exhausted before its turn."""
     for partition in range(3):
         topic.append(5, partition)
     assert rows(topic.member.fetch(*topic.places, max_records=5)) == [(0, 1), (1, 0), (2, 0)]
 
 
 def test_a_full_partition_is_not_listed(topic: Topic) -> None:
-    """Skip it, because all its record locks are taken."""
+    """It is skipped, because all its record locks are taken."""
     configure(topic.world, share_partition_max_record_locks="100")
     topic.append(100, partition=0)
     other = ShareClient(topic.world, "other")
@@ -131,7 +131,7 @@ def test_a_session_that_ends_lists_what_was_acknowledged_alone(topic: Topic) -> 
 
 
 def test_a_partition_of_acknowledgements_alone_is_listed(topic: Topic) -> None:
-    """List it: Apache Kafka's client forgets a partition in the request with its last acknowledgements."""
+    """Apache Kafka's client forgets a partition in the request with its last acknowledgements."""
     topic.append(3, partition=0)
     topic.member.fetch(*topic.places[:2])
     answer = topic.member.fetch(acks={topic.places[0]: [(0, 2, ACCEPT)]}, forgotten=[topic.places[0]])
@@ -142,7 +142,7 @@ def test_a_partition_of_acknowledgements_alone_is_listed(topic: Topic) -> None:
 def test_a_topic_that_becomes_known_later_is_fetched_in_the_same_session(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Allow for a broker that mirrors topics and knows them later than a client.
+    """A broker that mirrors topics may know them later than a client.
 
     On UNKNOWN_TOPIC_ID clients keep the partition in their session, and do not name it again.
     """

@@ -82,7 +82,7 @@ def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_no
 
 @pytest.mark.parametrize("topics", [("t",), ("t", "u")])
 def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...], world: BrokerWorld) -> None:
-    """Notify the member while its other topics are empty; they stay in its session."""
+    """The member's other topics are empty, and stay in its session."""
     member = waiting_member(world, *topics)
     deleted = world.services.metadata.topic("t")
     assert deleted is not None
@@ -95,7 +95,7 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...], world: B
 
 
 def test_errors_are_reported_though_no_records_are_asked_for(world: BrokerWorld) -> None:
-    """Name missing partitions even with MaxRecords 0, as Apache Kafka 4.3.1 does."""
+    """Missing partitions are named even with MaxRecords 0, as in Apache Kafka 4.3.1."""
     member = idle_member(world, "t")
     topic = world.services.metadata.topic("t")
     assert topic is not None

@@ -77,7 +77,7 @@ def work() -> Work:
 
 
 def test_the_session_remembers_its_partitions(work: Work) -> None:
-    """Fetch a listed partition until it is forgotten; others may be added."""
+    """A listed partition is fetched until it is forgotten; others may be added."""
     assert acquired_of(work.one.fetch(work.first, max_records=4)) == [(0, 3, 1)]
     work.one.fetch(work.second, max_records=0)
     got = work.one.fetch()
@@ -93,7 +93,7 @@ def test_the_session_remembers_its_partitions(work: Work) -> None:
 
 
 def test_the_leader_picks_the_records_and_takes_released_ones_first(work: Work) -> None:
-    """Choose without an offset from the request, which has none."""
+    """The request has no offset to choose by."""
     assert work.one.acquire(work.first, max_records=6) == [(0, 5, 1)]
     assert work.one.acknowledge(work.first, (1, 2, RELEASE)) is NONE
     assert acquired_of(work.one.fetch(max_records=3)) == [(1, 2, 2), (6, 6, 1)]
@@ -252,7 +252,7 @@ def test_a_full_window_takes_no_more_until_its_front_is_finished() -> None:
 
 
 def test_a_full_window_goes_on_when_the_records_that_a_restart_gave_back_are_finished() -> None:
-    """Overfill the window by a batch; finish all but what was held at the restart."""
+    """The window is overfull by a batch; all records are finished but those held at the restart."""
     work = Work(group_share_min_partition_max_record_locks="100", group_share_partition_max_record_locks="100")
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     append(work.world, "t", 150)
@@ -268,7 +268,7 @@ def test_a_full_window_goes_on_when_the_records_that_a_restart_gave_back_are_fin
 
 
 def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_record_comes_back(work: Work) -> None:
-    """Count releases and expired locks alike."""
+    """Releases and expired locks count alike."""
     assert work.one.acquire(work.first, max_records=2) == [(0, 1, 1)]
     assert work.state()[1] == []  # what is acquired is written nowhere
     assert work.one.acknowledge(work.first, (0, 0, RELEASE)) is NONE

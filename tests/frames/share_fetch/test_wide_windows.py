@@ -23,8 +23,6 @@ BROKER = {
 
 
 class Queue:
-    """A group that holds every record of the window, with an open share session."""
-
     def __init__(self) -> None:
         self.world = BrokerWorld(BROKER)
         self.topic_id = self.world.create_topic("t").topic_id
@@ -60,7 +58,7 @@ class Queue:
 
 
 def test_every_record_may_go_another_way_than_its_neighbours() -> None:
-    """Hold one record at the front throughout, so that nothing after it is forgotten."""
+    """One record at the front is held throughout, so that nothing after it is forgotten."""
     queue = Queue()
     for first in range(1, WIDTH - STEP, STEP):
         queue.acknowledge_in_turn(first)

@@ -126,7 +126,7 @@ def test_small_batches_are_sent_whole() -> None:
 
 
 def test_control_batches_are_sent_as_they_are() -> None:
-    """Send them whole whatever they hold; Apache Kafka's have one record."""
+    """They are sent whole, whatever they hold; Apache Kafka's have one record."""
     read = read_of([batch_of(0, 100, 100)])
     control = [span._replace(attributes=span.attributes | 0x20) for span in read.batches]
     assert cut_to(ReadResult(read.records, control), [AcquiredRange(0, 0, 1)]) == read.records
@@ -156,7 +156,7 @@ def test_the_size_of_the_last_batch_is_in_offsets(last: int, size: int) -> None:
 
 
 def test_what_is_opened_for_one_answer_is_bounded() -> None:
-    """Send batches beyond the bound whole."""
+    """Batches beyond the bound are sent whole."""
     half = [RecordData(b"%d" % number, bytes(MOST_OPENED // 1000)) for number in range(600)]
     made = [build_batch(half, timestamp_ms=9, base_offset=base, compression=Compression.LZ4) for base in (0, 600, 1200)]
     read = read_of([bytes(batch) for batch in made])

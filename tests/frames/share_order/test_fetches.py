@@ -146,7 +146,7 @@ def test_it_leaves_other_partitions_to_members_that_wait_for_them() -> None:
 
 
 def test_a_key_with_many_records_holds_up_no_others_though_its_next_one_is_always_at_the_front() -> None:
-    """Read so few bytes that no fetch gets from the front to the other keys; the answer still has both."""
+    """Reads are so small that no fetch gets from the front to the other keys; the answer still has both."""
     for ahead, came in (("0", []), ("500", [b"b", b"c"])):
         world, place = ordered_world(share_partition_max_record_locks="100", shareq_order_look_ahead=ahead)
         member = member_of(world, place)

@@ -75,7 +75,7 @@ def test_a_single_batch_may_be_larger_than_a_fetch_may_have() -> None:
 
 
 def test_what_lies_before_the_next_batch_is_read_again() -> None:
-    """Read it, to find whether it was compacted away or is back in the log."""
+    """The read finds out whether it was compacted away or is back in the log."""
     spans = [BatchSpan(100, 109, 0, SIZE, 0, -1), BatchSpan(120, 129, SIZE, SIZE, 0, -1)]
     kept = kept_of(ReadResult(bytes(2 * SIZE), spans))
     assert kept.get(key(), 112, 129, 130, 9 * SIZE) is None
@@ -223,7 +223,6 @@ def test_no_more_bytes_than_a_fetch_may_have_come_of_it(max_bytes: int) -> None:
 
 
 def test_behind_what_is_kept_no_more_is_read_than_a_fetch_has_room_for() -> None:
-    """Read everything again if there is room for nothing."""
     for offset, batches, reads in ((0, 3, [(6, 1)]), (3, 2, [(6, 1)]), (0, 2, [(0, 2)])):
         rig = ShareRig()
         kept = kept_in(rig)

@@ -124,9 +124,7 @@ class TwelveMembers:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_twelve_members_take_fifty_keys_in_order_whatever_becomes_of_them(seed: int) -> None:
-    """Use random acknowledgements, lost connections, expired locks, crashes: each record of a key ends after the
-    last.
-    """
+    """Whatever acknowledgements, lost connections, expired locks and crashes come, a key's records end in order."""
     group = TwelveMembers(seed)
     rare = [group.lose_a_connection] * 4 + [group.let_the_locks_run_out] * 4 + [group.crash]
     for _ in range(6_000):

@@ -64,7 +64,7 @@ def state_epochs(world: BrokerWorld) -> set[int]:
 
 
 def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_is() -> None:
-    """Delete the state: it would fence the next group of the name, whose epochs start over."""
+    """State that stayed would fence the next group of the name, whose epochs start over."""
     world = a_world()
     member = ShareClient(world)
     for _ in range(3):  # epochs rise
@@ -83,7 +83,7 @@ def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_
 
 
 def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
-    """Let any client fetch: the state exists although the group does not know it yet."""
+    """Any client may fetch: the state exists although the group does not know it yet."""
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     world.fs.fail = failing_from(2, "__consumer_offsets")
@@ -100,7 +100,7 @@ def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
 
 
 def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoch() -> None:
-    """Let another member join, which initialises again, at an epoch that the state does not have."""
+    """Another member joins, which initialises again, at an epoch that the state does not have."""
     world = a_world(partitions=1)
     member, outsider, newcomer = ShareClient(world), ShareClient(world, "outsider"), ShareClient(world, "newcomer")
     world.fs.fail = failing_from(2, "__consumer_offsets")
@@ -117,7 +117,7 @@ def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoc
 
 
 def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> None:
-    """Delete it: otherwise the next join would continue there."""
+    """Otherwise the next join would continue at those offsets."""
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     member.join("t")
@@ -138,7 +138,7 @@ def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> No
 
 
 def test_what_is_written_to_a_new_partition_before_its_group_notices_is_not_missed(world: BrokerWorld) -> None:
-    """Apply `latest` only to topics new to the group, as Apache Kafka 4.4 does."""
+    """`latest` applies only to topics new to the group, as in Apache Kafka 4.4."""
     world.create_topic("t", 1)
     append(world, "t", 5)
     member = ShareClient(world)
@@ -186,7 +186,7 @@ def stage_of(world: BrokerWorld, group_id: str = "g") -> str:
 
 
 def test_a_crash_at_any_point_of_the_first_heartbeat() -> None:
-    """Include the point between the records of the planned and the finished initialisation."""
+    """One of the points is between the records of the planned and the finished initialisation."""
     seen: Counter[str] = Counter()
     for world, member in after_crashes(lambda: joining(a_world()), lambda _world, member: member.join("t")):
         seen[stage_of(world)] += 1
@@ -215,7 +215,7 @@ def half_done(world: BrokerWorld) -> tuple[BrokerWorld, ShareClient]:
 
 
 def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> None:
-    """Keep the state of the existing partitions."""
+    """The state of the existing partitions is kept."""
 
     def grow() -> tuple[BrokerWorld, ShareClient]:
         world, member = half_done(a_world())
@@ -233,7 +233,7 @@ def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> No
 
 
 def test_a_crash_at_any_point_of_a_topics_deletion() -> None:
-    """Leave no trace in the group or share coordinator; a new topic of the name starts over."""
+    """No trace is left in the group or share coordinator; a new topic of the name starts over."""
 
     def delete(world: BrokerWorld, _member: ShareClient) -> None:
         world.folder.metadata.delete_topics(["t"])

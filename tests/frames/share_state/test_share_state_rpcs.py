@@ -90,7 +90,7 @@ def test_counts_are_of_version_1(outside: Outside) -> None:
 
 
 def test_fencing(outside: Outside) -> None:
-    """Refuse smaller epochs, accept larger ones; only reads store leader epochs."""
+    """Smaller epochs are refused, larger ones accepted; only reads store leader epochs."""
     state = outside.state
     state.initialize(5, 0)
     assert state.read(leader_epoch=7).error == NONE
@@ -131,7 +131,7 @@ def test_what_was_never_initialised(outside: Outside) -> None:
     ],
 )
 def test_what_does_not_exist(outside: Outside, partition: int, topic_id: bytes | None, unknown: ErrorCode) -> None:
-    """Look for the state first in reads and writes, and find none."""
+    """Reads and writes look for the state first, and find none."""
     errors = outside.state.errors(partition, topic_id)
     assert errors == {name: INVALID_REQUEST if name in ("read", "write") else unknown for name in ALL}
 
@@ -176,7 +176,7 @@ def requests(topic_id: bytes) -> list[tuple[Message, type[Message], int]]:
     ],
 )
 def test_each_partition_has_its_own_row(outside: Outside, number: int, unknown: ErrorCode) -> None:
-    """Answer a repeated partition once; only rows with an error have a message."""
+    """A repeated partition is answered once; only rows with an error have a message."""
     for request, response, version in requests(outside.topic_id)[: number + 1]:
         answer = outside.state.client.call(request, version, response)
     found = [
@@ -193,7 +193,7 @@ def test_each_partition_has_its_own_row(outside: Outside, number: int, unknown: 
 
 
 def test_a_plain_assignment_initialises_without_a_start_offset(outside: Outside) -> None:
-    """Use -1 until records are acquired, the group epoch as the state epoch, and no batches."""
+    """It is -1 until records are acquired; the state epoch is the group epoch, and there are no batches."""
     from_the_start(outside.world)
     for partition in (0, 1):
         append(outside.world, "t", 3, partition=partition)
@@ -207,7 +207,7 @@ def test_a_plain_assignment_initialises_without_a_start_offset(outside: Outside)
 
 
 def test_a_leader_that_begins_elsewhere_ends_this_one_before_it_hands_out_more(outside: Outside) -> None:
-    """Stop delivering at once what the other leader's members may have finished, not only at a refused write."""
+    """Delivery stops at once, not only at a refused write: the other leader's members may have finished records."""
     place = outside.topic_id, 0
     from_the_start(outside.world)
     append(outside.world, "t", 3)
@@ -224,7 +224,7 @@ def test_a_leader_that_begins_elsewhere_ends_this_one_before_it_hands_out_more(o
 
 
 def test_a_leader_gives_up_a_state_that_is_wiped_or_deleted(outside: Outside) -> None:
-    """Drop its memory, because equal epochs do not fence it."""
+    """Equal epochs do not fence it, so it drops its memory."""
     place = outside.topic_id, 0
     from_the_start(outside.world)
     append(outside.world, "t", 3)
@@ -260,14 +260,14 @@ def test_before_there_is_a_coordinator() -> None:
 
 
 def test_a_coordinator_that_cannot_be_had() -> None:
-    """Require more replicas than brokers, so that not even FindCoordinator can create the topic."""
+    """More replicas are required than there are brokers, so not even FindCoordinator can create the topic."""
     outside = Outside(share_coordinator_state_topic_replication_factor="3")
     assert outside.find() == ErrorCode.INVALID_REPLICATION_FACTOR
     assert set(outside.state.errors().values()) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
 
 
 def test_a_coordinator_elsewhere(outside: Outside) -> None:
-    """Refuse only the state partition that another broker leads."""
+    """Only the state partition that another broker leads is refused."""
     key = SharePartitionKey("g", outside.topic_id, 0)
     at = [share_partition_for(key._replace(partition=partition), 50) for partition in (0, 1)]
     assert at[0] != at[1]

@@ -31,7 +31,7 @@ def logs_of(world: BrokerWorld, topic: str, partition: int = 0) -> list[str]:
 
 
 def test_share_state_stays_small_whatever_is_acknowledged() -> None:
-    """Acknowledge 10,000 records singly, with alternating types: never more than 4 segments."""
+    """10,000 records are acknowledged singly, with alternating types: there are never more than 4 segments."""
     world = BrokerWorld(
         {
             "share.coordinator.state.topic.num.partitions": "1",
@@ -70,7 +70,7 @@ def test_share_state_stays_small_whatever_is_acknowledged() -> None:
 
 
 def test_groups_stay_small_though_members_come_and_go() -> None:
-    """Let 400 members join and leave: never more than 4 segments."""
+    """400 members join and leave: there are never more than 4 segments."""
     world = BrokerWorld({"offsets.topic.num.partitions": "1", "offsets.topic.segment.bytes": str(32 * KIB)})
     world.create_topic("t", 8)
     stays = ShareClient(world, "stays")
@@ -93,7 +93,7 @@ def test_groups_stay_small_though_members_come_and_go() -> None:
 
 
 def test_a_deleted_groups_share_state_goes_from_the_log_in_time() -> None:
-    """Delete it logically by tombstones; a day later no record of the group is left."""
+    """Tombstones delete it; a day later no record of the group is left."""
     world = BrokerWorld(
         {
             "share.coordinator.state.topic.num.partitions": "1",
@@ -214,7 +214,7 @@ def test_list_offsets_of_a_compacted_topic(compacted: tuple[BrokerWorld, MockCon
 
 
 def test_an_idempotent_producer_goes_on_after_all_its_records_were_superseded(world: BrokerWorld) -> None:
-    """Keep its last batch, empty, for the sequence; also if the state is rebuilt from the log."""
+    """Its last batch stays, empty, for the sequence, also if the state is rebuilt from the log."""
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
     for sequence in range(3):
@@ -265,7 +265,7 @@ def test_a_share_group_consumes_over_the_gaps(compacted: tuple[BrokerWorld, Mock
 
 
 def test_available_records_that_are_compacted_away_are_not_waited_for(world: BrokerWorld) -> None:
-    """Archive released records whose segment is cleaned, and move the start offset on."""
+    """Released records whose segment is cleaned are archived, and the start offset moves on."""
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
     for number in range(10):
@@ -302,7 +302,7 @@ def timed(world: BrokerWorld, key: bytes, value: bytes) -> bytes:
 
 
 def test_compact_and_delete_does_both(world: BrokerWorld) -> None:
-    """Delete whole old segments, keys or not; keep the last value of each key in young ones."""
+    """Old segments are deleted whole, keys or not; young ones keep the last value of each key."""
     world.create_topic(
         "t", 1, internal_segment_bytes="2000", cleanup_policy="compact,delete", retention_ms=str(30 * MINUTE)
     )
@@ -326,7 +326,7 @@ def test_compact_and_delete_does_both(world: BrokerWorld) -> None:
 
 
 def test_a_share_group_that_retention_overtakes_goes_on_at_the_log_start(world: BrokerWorld) -> None:
-    """Apache Kafka 4.3.1: archive available records below the log start; the start offset follows."""
+    """Apache Kafka 4.3.1: available records below the log start are archived; the start offset follows."""
     topic = world.create_topic("t", 1, internal_segment_bytes="1000", retention_ms=str(30 * MINUTE))
     place = (topic.topic_id, 0)
     client = world.connect()

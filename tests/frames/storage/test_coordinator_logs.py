@@ -27,7 +27,6 @@ class Group:
         assert self.member.heartbeat(["t"]).error_code == ErrorCode.NONE
 
     def codecs(self, topic: str) -> set[int]:
-        """Return the codecs of the batches in a topic's one partition."""
         log = self.world.folder.logs.get(topic, 0)
         read = log.read(0, 1 << 20, upto=log.high_watermark)
         assert isinstance(read, ReadResult)

@@ -48,7 +48,7 @@ def world() -> BrokerWorld:
 
 
 def test_the_reserve_is_there_before_the_first_client(caplog: pytest.LogCaptureFixture) -> None:
-    """Create it at once: two seconds after the start the disk may be full, with nothing left to free space."""
+    """Two seconds after the start the disk may be full, with nothing left to free space."""
     world = BrokerWorld({**PROPERTIES, "log.retention.bytes": "1", "log.segment.bytes": "1048576"})
     assert world.folder.disk.reserve.size == RESERVE
     world.create_topic("t")
@@ -99,7 +99,7 @@ def test_a_start_on_a_disk_that_is_nearly_full_takes_what_makes_nothing_worse(
 
 
 def test_retention_that_found_no_byte_is_tried_again_soon() -> None:
-    """Retry without a reserve: another program may have freed space."""
+    """There is no reserve, but another program may have freed space."""
     world = BrokerWorld({**PROPERTIES, "shareq.disk.reserve.bytes": "0", "log.retention.bytes": "1"})
     world.create_topic("t", segment_bytes="1048576")
     client = world.connect()
@@ -256,7 +256,7 @@ def test_with_no_byte_left_acknowledgements_and_commits_get_half_the_reserve(wor
 
 
 def test_when_half_the_reserve_is_used_up_nothing_answered_is_lost(world: BrokerWorld) -> None:
-    """Use the other half for deletions."""
+    """The other half serves deletions."""
     work = Work(world, records=10)
     world.fs.space_left = 0
     answered = 1
@@ -274,7 +274,7 @@ def test_when_half_the_reserve_is_used_up_nothing_answered_is_lost(world: Broker
 def test_a_file_that_a_start_does_without_gets_nothing_of_the_reserve(
     world: BrokerWorld, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    """Keep the reserve for deletions: optional files used all of it, and another program took the space."""
+    """The reserve is for deletions: optional files once used all of it, and another program took the space."""
     world.create_topic("t", segment_bytes="1048576")
     client = world.connect()
     full = OSError(errno.ENOSPC, "full")
@@ -292,7 +292,7 @@ def test_a_file_that_a_start_does_without_gets_nothing_of_the_reserve(
 
 
 def test_with_no_byte_left_records_can_be_deleted(world: BrokerWorld) -> None:
-    """Delete records, which once failed with KAFKA_STORAGE_ERROR and left the disk full."""
+    """A deletion once failed with KAFKA_STORAGE_ERROR, and left the disk full."""
     work = Work(world, records=10)
     world.fs.space_left = 0
     assert deleted_before(work.client, "t", 6) is NONE

@@ -48,7 +48,7 @@ class Life:
 
 
 def test_the_first_snapshot_has_epoch_0_and_each_one_counts_on() -> None:
-    """Repeat a snapshot's epoch in its updates, of which there are as many as configured."""
+    """After each snapshot come as many updates as configured, with its epoch."""
     life = Life(share_coordinator_snapshot_update_records_per_snapshot="3")
     for offset in range(8):
         life.acknowledge((offset, offset, ACCEPT))
@@ -58,7 +58,7 @@ def test_the_first_snapshot_has_epoch_0_and_each_one_counts_on() -> None:
 
 
 def test_a_state_that_rests_gets_one_more_snapshot() -> None:
-    """Keep its creation time; then write nothing until something happens."""
+    """It keeps its creation time; then nothing is written until something happens."""
     life = Life(share_coordinator_cold_partition_snapshot_interval_ms="60000")
     life.acknowledge((0, 9, ACCEPT))
     life.member.leave()
@@ -76,7 +76,7 @@ def test_a_state_that_rests_gets_one_more_snapshot() -> None:
 
 
 def test_finishing_the_whole_window_is_an_update_like_any_other() -> None:
-    """Count only updates, as Apache Kafka 4.3.1 does; the KIP's second text had a snapshot then."""
+    """Only updates are counted, as in Apache Kafka 4.3.1; the KIP's second text had a snapshot then."""
     life = Life()
     life.acknowledge((0, 99, ACCEPT))
     (update,) = [value for value in life.values() if isinstance(value, ShareUpdateValue)]
@@ -104,7 +104,7 @@ def test_deleting_a_topic_writes_a_tombstone_too() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_last_snapshot_and_the_updates_after_it_are_the_state(seed: int) -> None:
-    """Read them as the KIP describes, offset by offset, and compare with ReadShareGroupState."""
+    """They are read as the KIP describes, offset by offset, and compared with ReadShareGroupState."""
     rng = Random(seed)
     life = Life(share_coordinator_snapshot_update_records_per_snapshot="7")
     held = set(range(1, 100))

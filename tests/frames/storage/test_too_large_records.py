@@ -109,7 +109,7 @@ def test_a_heartbeat_with_340_000_topic_names(kind: str, caplog: pytest.LogCaptu
 
 
 def test_a_member_that_the_group_has_no_room_for_stays_out(caplog: pytest.LogCaptureFixture) -> None:
-    """Refuse it; Apache Kafka accepts it, cannot write the group, and rebalances for ever."""
+    """Apache Kafka accepts it, cannot write the group, and rebalances for ever."""
     shard = Shard(SMALL)
     comer = ClassicClient(shard.world)
     comer.send_join(protocols={"range": bytes(3_900), "other": b""})
@@ -180,7 +180,7 @@ def test_heartbeats_of_the_new_protocols() -> None:
 
 
 def test_a_refused_heartbeat_does_not_hide_that_topics_have_changed() -> None:
-    """Find the new topic in the next heartbeat if the one that saw it is refused."""
+    """The next heartbeat finds the new topic if the one that saw it is refused."""
     shard = Shard(SMALL)
     assert shard.share.heartbeat("t", "u").error_code == NONE
     shard.world.clock.advance(1_000)
@@ -225,7 +225,7 @@ def test_offset_commits(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_transaction_that_could_not_be_ended_does_not_grow_so_far() -> None:
-    """Leave room for the record of its end, which is larger than that of its partitions."""
+    """There has to be room for the record of its end, which is larger than that of its partitions."""
     world = BrokerWorld(SMALL)
     world.create_topic("a-topic-with-a-name", 2_000)
     producer = Transactor(world.connect(), JAVA_TV1)

@@ -319,7 +319,7 @@ def test_any_log_loads_and_everybody_works_on(seed: int) -> None:
 @example(seed=141110)  # a batch that says to lie behind its segment, which the cleaner reads
 @given(seed=st.integers(0, 2**32))
 def test_files_that_are_damaged_load_and_everybody_works_on(seed: int) -> None:
-    """Damage a bit, a page of zeros, or unreadable bytes; found at a start after a stop or a kill."""
+    """The damage is a bit, a page of zeros, or unreadable bytes; a start finds it after a stop or a kill."""
     rng = Random(seed)
     world = BrokerWorld(PROPERTIES | {"offsets.topic.segment.bytes": "2000"}, seed=seed)
     begin(world)

@@ -19,8 +19,6 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestT
 
 
 class Commits:
-    """The broker's commits from now on, by number of changes."""
-
     def __init__(self, world: BrokerWorld) -> None:
         self.sizes: list[int] = []
         world.db.before_commit = self._note
@@ -38,7 +36,7 @@ def ask(world: BrokerWorld, names: Sequence[str], version: int = 12) -> dict[str
 
 @pytest.mark.parametrize("version", [1, 12])
 def test_as_many_as_allowed_are_created_some_in_a_commit(version: int, world: BrokerWorld) -> None:
-    """Create fifty, which blocked the loop for 8 ms in one commit."""
+    """Fifty topics in one commit once blocked the loop for 8 ms."""
     commits = Commits(world)
     names = [f"t{i:05}" for i in range(20_000)]
     codes = ask(world, names, version)
@@ -71,7 +69,7 @@ def test_the_others_are_created_when_the_client_asks_again(world: BrokerWorld) -
 
 
 def test_a_client_that_goes_on_asking_has_few_topics_created_in_time(world: BrokerWorld) -> None:
-    """Limit the rate: each commit syncs two files in the loop, which raised another client's p99 sevenfold."""
+    """Each commit syncs two files in the loop, which raised another client's p99 sevenfold."""
     commits, client = Commits(world), world.connect()
     for number in range(600):  # a minute
         topics = [MetadataRequestTopic(bytes(16), f"t{number}-{index}") for index in range(200)]

@@ -64,7 +64,7 @@ def test_their_properties() -> None:
     ],
 )
 def test_their_broker_properties(name: str, prefix: str) -> None:
-    """Fix the partition count at creation; use each topic's own properties."""
+    """The partition count is fixed at creation; each topic has its own properties."""
     world = World({f"{prefix}.num.partitions": "3", f"{prefix}.segment.bytes": "20000"})
     for each in NAMES:
         assert ensure(world, each) == ErrorCode.NONE
@@ -132,7 +132,7 @@ def test_more_replicas_than_brokers_create_nothing_and_name_the_property(name: s
     ],
 )
 def test_more_replicas_in_sync_than_brokers_count_as_one(name: str, key: str) -> None:
-    """Cap Apache Kafka's default of 2 at the number of replicas."""
+    """Apache Kafka's default of 2 is capped at the number of replicas."""
     world = World({key: "2"})
     assert ensure(world, name) == ErrorCode.NONE
     assert world.metadata.configs("topic", name)["min.insync.replicas"] == "2"

@@ -75,7 +75,7 @@ def interrupt(world: BrokerWorld, packed: Work, act: Callable[[], object]) -> No
 def test_a_large_letter_is_compressed_in_steps(
     codec: Compression, packed: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compress 1 MiB, which took 80 ms of gzip."""
+    """1 MiB once took 80 ms of gzip."""
     world = queue_of(codec.name.lower())
     packed.watch(world.world, monkeypatch)
     a_large_one_dies(world)
@@ -107,7 +107,7 @@ def test_small_letters_of_many_partitions_are_compressed_so_many_in_a_turn(
 def test_what_a_redrive_sends_back_is_compressed_in_steps(
     codec: Compression, packed: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compress a round's batches, one for each of 20 logs."""
+    """A round has a batch for each of 20 logs."""
     world = RedriveWorld(20, compression_type=codec.name.lower())
     for number in range(40):
         value = bytes(SMALL if number < 39 else LARGE)

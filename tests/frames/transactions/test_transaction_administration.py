@@ -254,7 +254,7 @@ def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int
 
 @pytest.mark.parametrize(("level", "epoch"), [(0, 1), (1, 1), (2, 1)])
 def test_fencing_by_the_level_of_the_feature(level: int, epoch: int, world: World) -> None:
-    """Let the broker's own abort follow its level, whatever the producer uses."""
+    """The broker's own abort follows the broker's level, whatever the producer uses."""
     world.world.folder.metadata.set_features({"transaction.version": level})
     first = world.producer(versions=LIBRDKAFKA)
     first.write("a", b"x")

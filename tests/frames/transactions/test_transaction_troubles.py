@@ -24,7 +24,7 @@ ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize("ticks", range(8))
 def test_a_crash_at_every_step_of_the_end(commit: bool, ticks: int, world: World, producer: Transactor) -> None:
-    """Show no effect before the decision is logged; then write each partition's marker exactly once."""
+    """Nothing shows before the decision is logged; then each partition's marker is written exactly once."""
     for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
         assert producer.write(topic, b"x", partition=partition) is NONE
     assert producer.commit_offsets("g", {("a", 0): 1}) == [NONE]

@@ -100,7 +100,7 @@ def test_add_offsets_in_every_version(version: int, world: World) -> None:
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_brokers_among_themselves_add_and_ask_about_partitions(version: int, world: World) -> None:
-    """KIP-890: add or only verify partitions of several transactions."""
+    """KIP-890: partitions of several transactions are added, or only verified."""
     producer = world.producer(JAVA_TV1)
     who = (producer.transactional_id, producer.producer_id, producer.epoch)
 
@@ -136,7 +136,7 @@ def test_brokers_among_themselves_add_and_ask_about_partitions(version: int, wor
 
 
 def test_what_is_not_served() -> None:
-    """Refuse two-phase commit (KIP-939), which Apache Kafka 4.3.1 has not released either."""
+    """Two-phase commit (KIP-939) is refused; Apache Kafka 4.3.1 has not released it either."""
     assert HANDLERS[ApiKey.INIT_PRODUCER_ID].served.last == 5
 
 
@@ -145,7 +145,7 @@ def test_what_is_not_served() -> None:
 
 @pytest.mark.parametrize("version", range(3, 13))
 def test_a_batch_outside_the_transaction(version: int, world: World) -> None:
-    """KIP-890: refuse it up to version 10 with INVALID_TXN_STATE; from 12 on it joins the transaction."""
+    """KIP-890: up to version 10 it is refused with INVALID_TXN_STATE; from 12 on it joins the transaction."""
     producer = world.producer(replace(JAVA_TV1, produce=version))
     error = producer.produce("a", b"x")
     if version >= 12:
@@ -157,7 +157,7 @@ def test_a_batch_outside_the_transaction(version: int, world: World) -> None:
 
 
 def test_a_batch_after_the_end_of_its_transaction(world: World) -> None:
-    """Refuse a late batch, which verification keeps from reopening it."""
+    """Verification keeps a late batch from opening the transaction again."""
     producer = world.producer(JAVA_TV1)
     producer.write("a", b"x")
     late = producer.produce_request("a", b"late")
@@ -186,7 +186,7 @@ def test_a_fenced_producer(versions: Versions, world: World) -> None:
 
 @pytest.mark.parametrize("versions", PROFILES)
 def test_the_short_way_asks_again_when_the_transaction_has_ended(versions: Versions, world: World) -> None:
-    """Use the fast path for a transactional batch only while its log has the transaction open."""
+    """A transactional batch takes the fast path only while its log has the transaction open."""
     producer = world.producer(versions)
     for _ in range(3):
         assert producer.write("a", b"x") is NONE
@@ -223,7 +223,7 @@ def test_topics_that_are_not_there_do_not_hold_up_the_others(world: World, produ
 
 
 def test_requests_behind_the_first_batch_wait_for_it(world: World, producer: Transactor) -> None:
-    """Keep the order: the first batch has to add the partition to the transaction."""
+    """The first batch has to add the partition to the transaction."""
     for value in (b"x", b"y", b"z"):
         world.client.send(producer.produce_request("a", value), 12)
         producer.sequences["a", 0] = producer.sequences.get(("a", 0), 0) + 1
@@ -252,7 +252,7 @@ def test_ending_nothing(world: World) -> None:
 
 
 def test_a_partition_without_records_gets_its_marker_all_the_same(world: World) -> None:
-    """Write it, as Apache Kafka does: the coordinator does not know of records."""
+    """Apache Kafka writes it, too: the coordinator does not know of records."""
     producer = world.producer(JAVA_TV1)
     producer.add("a", 0)
     producer.commit()
@@ -309,7 +309,7 @@ def test_offsets_of_a_fenced_producer(versions: Versions, world: World) -> None:
 
 
 def test_many_offsets_in_one_request_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Avoid quadratic work: 10,000 offsets stopped the broker for a minute."""
+    """Such comparisons of 10,000 offsets once stopped the broker for a minute."""
 
     def compared(one: object, other: object) -> bool:
         raise AssertionError(f"{one} == {other}")

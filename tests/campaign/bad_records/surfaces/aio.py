@@ -11,7 +11,7 @@ from tests.campaign.bad_records.surfaces.verdict import Verdict, of_group
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on the second; the first must receive each record unchanged."""
+    """Return the verdict on the consumer that rejects bad records; the other one must receive each record unchanged."""
     topic, queue = scene.topic("aio"), scene.group("sorters")
     scene.group("readers")
     good = scene.fill(topic, bad, lambda number: scene.write(topic, [RawRecord(b"good", b"%d" % number)]))

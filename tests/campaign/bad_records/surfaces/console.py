@@ -48,7 +48,7 @@ def _pages(asks: http.client.HTTPConnection, question: str, **given: str) -> Ite
 
 
 def _asked(asks: http.client.HTTPConnection, question: str, **given: str) -> Any:
-    """Return the console's answer, on one connection: 20,000 new ones took most of the time."""
+    """Return the console's answer. All requests use one connection: 20,000 new ones took most of the time."""
     asks.request("GET", f"/api/{question}?{urllib.parse.urlencode(given)}")
     answer = asks.getresponse()
     body = answer.read()
