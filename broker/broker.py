@@ -51,7 +51,7 @@ class Broker:
             service.stop_waiting()
 
     def close(self, *, clean: bool = True) -> None:
-        """Write everything out and close the ground. Unless `clean`, close it without writing."""
+        """Close the ground; with `clean`, first write everything out."""
         services = self.services
         services.turns.close()
         services.audit.flush()

@@ -171,11 +171,11 @@ class DataFolderGround:
             self.transactions.recover()
 
     def leave(self) -> Pending[None]:
-        """Do nothing: there is no other broker."""
+        """Complete at once, because no other broker takes anything over."""
         return completed(None)
 
     def close(self, *, clean: bool) -> None:
-        """Write everything out and close the files. Unless `clean`, close them without writing."""
+        """Close the files; with `clean`, first write everything out."""
         self.disk.close(stopping=clean)
         self.logs.close(clean=clean)
         self.metadata.close()
@@ -200,7 +200,7 @@ class DataFolderGround:
 
     @cached_property
     def host(self) -> CoordinatorHost:
-        """Return the parts that the broker's coordinators use."""
+        """The parts that the broker's coordinators use."""
         from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 
         return CoordinatorHost(
@@ -209,7 +209,7 @@ class DataFolderGround:
 
     @cached_property
     def producer_names(self) -> ProducerNames:
-        """Return the producers that owners have added to partitions."""
+        """The producers that owners have added to partitions."""
         from shareq.broker.transactions.names import ProducerNames
 
         most = self._config.shareq_max_producer_ids_per_principal
@@ -217,7 +217,7 @@ class DataFolderGround:
 
     @cached_property
     def transactions(self) -> TransactionService:
-        """Return the service of transactional ids and their transactions."""
+        """The service of transactional ids and their transactions."""
         from shareq.broker.transactions.coordinator import CleanupIntervals, transaction_coordinator_settings
         from shareq.broker.transactions.service import TransactionService
 
@@ -244,7 +244,7 @@ class DataFolderGround:
 
     @cached_property
     def redrives(self) -> RedriveService:
-        """Return the service of dead letters on their way back."""
+        """The service of dead letters that are sent back."""
         from shareq.broker.redrive.service import RedriveService
         from shareq.broker.redrive.world import BrokerRedriveWorld
 

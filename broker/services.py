@@ -146,14 +146,14 @@ class Services:
 
     @cached_property
     def audit(self) -> AuditLog:
-        """Return the log of the authorizer's decisions."""
+        """The log of the authorizer's decisions."""
         from shareq.broker.network.audit_log import AuditLog
 
         return AuditLog(self.env.clock, self.started_with.shareq_audit_max_lines_per_minute)
 
     @cached_property
     def client_lines(self) -> BoundedLogs:
-        """Return the limited log of refused client requests."""
+        """The limited log of refused client requests."""
         from shareq.broker.foundation.bounded_log import BoundedLogs
 
         return BoundedLogs(self.env.clock)
@@ -183,8 +183,9 @@ class Services:
         return authorizer
 
     def _warn_of_queue(self, resource: ResourceName) -> None:
-        """Log that a group's dead-letter queue will get no letters, if so. As in Apache Kafka, the property is
-        accepted nevertheless.
+        """Log a warning if a group's dead-letter queue would get no letters.
+
+        As in Apache Kafka, the property is accepted nevertheless.
         """
         if resource.kind != GROUP or not self.configs.share_group(resource.name).dead_letter_queue:
             return
@@ -197,7 +198,7 @@ class Services:
 
     @cached_property
     def invented_credentials(self) -> InventedCredentials:
-        """Return the credentials invented for SCRAM users that do not exist.
+        """The credentials invented for SCRAM users that do not exist.
 
         They are created before the first listener with SCRAM opens, because their secret may have to be stored.
         """
@@ -223,7 +224,7 @@ class Services:
 
     @cached_property
     def share_states(self) -> ShareCoordinatorService:
-        """Return the share coordinator, with the durable state of share partitions."""
+        """The share coordinator, with the durable state of share partitions."""
         from shareq.broker.share.coordinator import (
             ShareCoordinatorService,
             share_coordinator_settings,
@@ -243,7 +244,7 @@ class Services:
 
     @cached_property
     def share_leaders(self) -> ShareLeaders:
-        """Return the leaders of share partitions, for operations that change states. No service is created for that."""
+        """The leaders of share partitions, for operations that change states. Using this creates no service."""
         return _LeadersMade(self.made, lambda: self.share)
 
     @property
@@ -253,7 +254,7 @@ class Services:
 
     @cached_property
     def share(self) -> ShareService:
-        """Return the service of the share partitions that this broker leads, and of their consumers' sessions."""
+        """The service of the share partitions that this broker leads, and of their consumers' sessions."""
         from shareq.broker.share.service import ShareService
 
         self.made.share = made = ShareService(
@@ -289,7 +290,7 @@ class Services:
 
     @cached_property
     def groups(self) -> GroupService:
-        """Return the service of groups of every kind: membership, assignment, offsets."""
+        """The service of groups of every kind: membership, assignment, offsets."""
         from shareq.broker.groups.coordinator import group_coordinator_settings, group_log_settings
         from shareq.broker.groups.names import MostPerOwner
         from shareq.broker.groups.service import GroupService
@@ -312,7 +313,7 @@ class Services:
 
     @cached_property
     def auto_creations(self) -> OwnedRate:
-        """Return the rate limit on topics created because clients asked for their metadata."""
+        """The rate limit on topics that are created because clients ask for their metadata."""
         from shareq.broker.quotas.owned_rate import OwnedRate
         from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND
 

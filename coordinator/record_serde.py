@@ -46,7 +46,7 @@ class TypedRecordSerde:
         return bytes(key), bytes(value)
 
     def encode_in_steps(self, record: CoordinatorRecord) -> Steps[tuple[bytes, bytes | None]]:
-        """Return what `encode` does, with pauses if the value has a long array."""
+        """Return the result of `encode`, with pauses if the value has a long array."""
         value = record.value
         if value is None or not _is_long(value):
             return self.encode(record)

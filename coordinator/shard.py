@@ -89,7 +89,7 @@ class LogRoom(Protocol):
     """
 
     def room_bytes(self) -> int:
-        """Return the bytes of uncompressed keys and values that fit into a batch, if they are few records."""
+        """Return how many bytes of uncompressed keys and values fit into a batch, if there are few records."""
 
     def most_bytes(self) -> int:
         """Return the bytes of keys and values beyond which they never fit, however well they are compressed."""
@@ -160,7 +160,7 @@ class RecordSerde(Protocol):
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]: ...
 
     def encode_in_steps(self, record: CoordinatorRecord) -> Steps[tuple[bytes, bytes | None]]:
-        """Return what `encode` does, with pauses if the value is long."""
+        """Return the result of `encode`, with pauses if the value is long."""
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         """Decode a record; None for an unknown record type, which the caller skips with a warning.

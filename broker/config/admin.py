@@ -54,7 +54,7 @@ class ConfigAdmin:
         return describe.describe_topic(self._configs.topic(name), own, self._layers())
 
     def describe_new_topic(self, name: str, own: Mapping[str, str]) -> list[ConfigEntry]:
-        """Return the same entries for a topic that would be created with these properties."""
+        """Return the properties that a topic with these `own` properties would have after its creation, by name."""
         values = topic_config.topic_values(name, self._configs.broker, own)
         return describe.describe_topic(values, own, self._layers())
 
@@ -136,8 +136,9 @@ class ConfigAdmin:
         return _planned(ResourceName(BROKER, name), current, after)._replace(stored=use)
 
     def store(self, planned: Sequence[Planned]) -> Pending[ApiError]:
-        """Store all planned changes of this turn, each resource once, in one commit. The result is one error for
-        all, or NO_ERROR.
+        """Store planned changes of several resources, each named once, in one commit.
+
+        Return the error of that commit, for all of them, or NO_ERROR.
         """
         changes = list(chain.from_iterable(plan.changes for plan in planned))
         stored = self._metadata.alter_configs(changes) if changes else completed(NO_ERROR)

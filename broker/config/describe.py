@@ -143,9 +143,8 @@ def _of_listeners(layers: BrokerLayers) -> list[ConfigEntry]:
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
-    """Return the settings of a property, beginning with the first one by its own name.
-
-    Settings of the same time in other units follow.
+    """Return the settings of a property: from its own name on, then those of its aliases in other units of time
+    (`log.retention.hours`), in order of precedence.
     """
     units = next((units for units in _UNITS if name in units), (name,))
     return tuple(dropwhile(lambda synonym: synonym.name != name, layers.synonyms(units)))

@@ -85,7 +85,7 @@ def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, st
 
 
 def stored_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the same values without clamping the group's own, so that administrators see what was set."""
+    """Return the values of `group_values` without clamping the group's own, so that administrators see what was set."""
     values = _defaults(config)
     read_stored(values, overrides, _key, f"group {group_id}")
     return values

@@ -50,7 +50,7 @@ class BatchLimit(NamedTuple):
 
     @property
     def shared_bytes(self) -> int:
-        """The bytes up to which operations share a batch, by `encoded_bytes`."""
+        """The size, by `encoded_bytes`, up to which operations share a batch."""
         return min(MAX_BATCH_BYTES, self.max_bytes - HEADER_SIZE)
 
     @property

@@ -90,7 +90,11 @@ class OneInSteps:
         return taken
 
     def _step(self, work: Coroutine[T], done: Callable[[T], None], *, in_own_tick: bool = False) -> None:
-        """Continue the coroutine. Its first step runs in the turn that started it, and does not lengthen that turn."""
+        """Continue the coroutine.
+
+        The first step runs in the turn that began the work, within what is left of that turn's budget; each later step
+        has a turn of its own.
+        """
         if self._work is not work:
             return  # given up
         COLLECTOR.hold_off(self)

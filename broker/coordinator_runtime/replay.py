@@ -77,7 +77,7 @@ async def replay_log(
     breathe: Breathe,
     load_buffer_bytes: int = LOAD_BUFFER_BYTES,
 ) -> Loaded:
-    """Replay every readable record of the log into the shard, up to what is durable when the replay gets there.
+    """Replay every readable record of the log into the shard, including records that become durable during the replay.
 
     Read `load_buffer_bytes` at a time, at most `MOST_READ_BYTES`; a larger batch is read by itself, up to
     `LARGEST_BATCH_BYTES`. Raise CoordinatorLoadError if a read of the log is refused.

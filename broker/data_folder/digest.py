@@ -61,7 +61,7 @@ def _sum_of(state: MetaState, rows: Iterable[MetaChange]) -> int:
 
 
 def _touched(state: MetaState, change: MetaChange) -> tuple[MetaChange, ...]:
-    """Return a row for each key under which the change adds or removes something."""
+    """Return a row for each key that the change adds or removes."""
     if isinstance(change, DropTopic) and (topic := state.topics.get(change.name)) is not None:
         return change, PutDeleted(topic)
     return (change,)

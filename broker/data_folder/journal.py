@@ -79,7 +79,7 @@ class JournalFile:
         self._size = self._whole_bytes = self._synced_bytes = len(data)
 
     def close(self, *, sync: bool = True) -> None:
-        """Close the file; with `sync`, only when everything appended is on stable storage."""
+        """Close the file. With `sync`, first wait until everything appended is on stable storage."""
         file, self._file = self._file, None
         if file is not None:
             try:

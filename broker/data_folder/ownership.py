@@ -95,7 +95,10 @@ def _marker_in(fs: Fs, data_dir: str) -> tuple[Marker | None, str]:
 
 
 def _counts_as_empty(fs: Fs, data_dir: str, name: str) -> bool:
-    """Return True for entries that a file system creates, and for those of a first start that was cut off at once."""
+    """Return True for names that an empty folder may have:
+
+    `lost+found`, and the files of a first start that ended before it wrote the marker.
+    """
     if name == "lost+found":
         return True
     path = f"{data_dir}/{name}"

@@ -13,7 +13,7 @@ from shareq.broker.metadata.changes import DropTopic, MetaChange, MetaDb, MetaSt
 
 
 class GuardedMetaDb:
-    """A `MetaDb` over another one. `state` is asked at each commit."""
+    """A `MetaDb` over another one. `state` is called at each commit."""
 
     def __init__(self, inner: MetaDb, reserve: Reserve, state: Callable[[], DiskState]) -> None:
         self._inner = inner

@@ -136,9 +136,9 @@ def is_full(error: OSError) -> bool:
 def use_of(path: str) -> Use:
     """Return the purpose of a write, by the path of the file or folder inside the data folder.
 
-    Nothing can be deleted without the files in the data folder itself, which have the starts and ends of logs,
-    without transaction indexes, which end a segment, and without snapshots of producers, which are needed to remove
-    one. Folders of deleted topics are renamed there.
+    Three kinds of files are written even by deletions: files directly in the data folder, which have the starts and
+    ends of logs; transaction indexes, when a segment is sealed; and snapshots of producers, before a segment is
+    removed. Folders of deleted topics are renamed in the data folder.
     """
     folder, _, name = path.rpartition("/")
     if not folder or name.endswith((".txnindex", ".snapshot")):

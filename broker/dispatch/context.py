@@ -84,8 +84,8 @@ class RequestContext:
         self.connection.abandon("internal error in a request that was handled in turns")
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        """Return True if the client has a right on the resource of this name. Without an authorizer, every client
-        has.
+        """Return True if the client has a right on the resource of this name. Without an authorizer, every client has
+        it.
 
         The answer is written to the audit log.
         """

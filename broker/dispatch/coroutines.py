@@ -63,7 +63,7 @@ def driven(
 
 
 def begin_for(ctx: RequestContext, coroutine: Waiting[T]) -> Pending[T]:
-    """Drive a coroutine whose later turns count for a client, as those of a handler do."""
+    """Drive a coroutine, and charge the time of its later turns to the client's quota, as for a handler."""
     return begin(coroutine, ctx.services.env.budget, partial(run_in_turns, ctx), ctx.failed)
 
 

@@ -213,7 +213,7 @@ class _ConnectionDispatch:
 def _unsupported_api_versions(handlers: Mapping[ApiKey, HandlerRow], correlation_id: int) -> Reply:
     """Return the answer to an ApiVersions request in an unknown version.
 
-    Always version 0 with exactly one entry: the client asks again with the maximum in it (KIP-511).
+    The answer has version 0 and a single entry, whose maximum version the client then uses (KIP-511).
     """
     from shareq.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 

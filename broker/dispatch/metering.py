@@ -157,9 +157,9 @@ class Meter:
             self._answered(bound, answer, throttle_ms)
 
     def metered(self, turn: Turn) -> Turn:
-        """Return the turns with their time counted.
+        """Return `turn` with the time of each call counted.
 
-        The time until the request is handled is charged then, the rest after the last turn.
+        The time until the request has its first answer is charged then, the rest after the last turn.
         """
         clock = self._metering.clock
 

@@ -34,13 +34,14 @@ FEW_ELEMENTS: Final = 1_000
 Failed = Callable[[Message, ErrorCode], Message]
 
 RefusalBySize = Callable[[RequestContext, int], "Message | None"]
-"""A function that returns the answer to a request of so many bytes, if its size alone is a reason to refuse it. The
-request is not read then.
+"""A function from a request's size in bytes to the answer that refuses it, or None if the size is acceptable.
+
+A refused request is not read.
 """
 
 
 class FrameShortcut(Protocol):
-    """A shorter path for some requests."""
+    """A shorter path from a request's frame to its reply, for some requests."""
 
     def handle(self, frame: bytes, correlation_id: int) -> Reply | FallBack:
         """Return the reply; or FALL_BACK, with nothing changed, if the request has to take the ordinary path."""

@@ -45,7 +45,7 @@ class Rows(Generic[M]):
         self._size = 0  # bytes of them
 
     async def add(self, row: Any, elements: int = 1) -> None:
-        """Add a row that took as long as so many elements, and breathe."""
+        """Add a row, count the `elements` that it cost, and breathe."""
         self._made.append(row)
         if self._breathe(elements) is PAUSE:
             await self._pause()

@@ -92,7 +92,7 @@ class FetchSession:
         self.used_ms = now_ms
 
     def update(self, requested: Iterable[SessionPartition]) -> None:
-        """Add and change partitions."""
+        """Add the requested partitions; update those that the session already has."""
         for partition in requested:
             key = partition.key
             cached = self.partitions.get(key)
@@ -214,7 +214,7 @@ class FetchContext:
 
     @property
     def partitions(self) -> list[SessionPartition]:
-        """Return the partitions to read, in this order."""
+        """The partitions to read, in this order."""
         return list(self._partitions.values())
 
     def given_up(self) -> dict[PartitionKey, SessionPartition]:

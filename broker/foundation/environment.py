@@ -160,8 +160,9 @@ class Fs(Protocol):
         """
 
     def boot_id(self) -> str:
-        """Return an id of the time since the machine's boot: it changes after a power loss, but not after a process
-        was killed. "" if unknown.
+        """Return an id of the machine's present boot: a reboot changes it, the end of a process does not.
+
+        Return "" if the id is unknown.
         """
 
     def sync_soon(

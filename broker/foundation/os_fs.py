@@ -144,7 +144,6 @@ class OsFs:
         self._locks: dict[str, int] = {}  # descriptors by folder
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open a file for reading and appending. Raise FileNotFoundError if it is missing and `create` is False."""
         return OsFile(path, create=create)
 
     def read_bytes(self, path: str) -> bytes:
@@ -197,7 +196,6 @@ class OsFs:
         return _has_type(path, stat.S_ISREG)
 
     def list_dir(self, path: str) -> list[str]:
-        """Return the names in a folder, sorted."""
         return sorted(os.listdir(path))
 
     def make_dirs(self, path: str) -> None:
@@ -250,7 +248,6 @@ class OsFs:
             os.close(fd)
 
     def disk_space(self, path: str) -> DiskSpace:
-        """Return the space of the file system that holds a file or folder."""
         reported = os.statvfs(path)
         return DiskSpace(reported.f_frsize * reported.f_blocks, reported.f_frsize * reported.f_bavail)
 

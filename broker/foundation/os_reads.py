@@ -52,7 +52,10 @@ def read_cached(fd: int, position: int, size: int) -> bytes | None:
 
 
 _FILLED_AT_ONCE: Final = 64 * 1024
-"""The largest buffer made of zeros; a larger one costs as much to make as to read into."""
+"""The largest buffer that is made of zeros, in bytes.
+
+Filling a larger one with zeros would take as long as reading into it.
+"""
 
 
 def _bytes_to_fill(size: int) -> bytes:

@@ -73,7 +73,8 @@ class DeletedOffsets:
 class ShareOffset:
     """A share partition as administrators see it. `start_offset` and `lag` are -1 while they are unknown.
 
-    Apache Kafka's tools show no lag without a start offset. Ours do: then no record is finished.
+    The lag may be known while the start offset is not: then no record is finished yet. (Apache Kafka's tools show no
+    lag in that case.)
     """
 
     start_offset: int = -1

@@ -162,7 +162,7 @@ class GroupNames:
 
 
 class _Members:
-    """The counted members. Their places are those of their groups."""
+    """The counted members of groups. A member's place is the partition that has its group."""
 
     def __init__(self, names: GroupNames, groups: GroupCoordinatorService) -> None:
         self._names = names

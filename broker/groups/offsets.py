@@ -47,7 +47,9 @@ PART: Final = 500
 """The number of partitions passed to a group at a time; a topic counts as one more."""
 
 _UNBOUNDED: Final = 1 << 62
-"""The bytes of the records of one part. The group's log refuses more, and so much may be in memory."""
+"""No limit on the bytes of a short commit's records: it fits into memory, and the group's log refuses what is too
+large.
+"""
 
 _UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _UNKNOWN_ID: Final = ErrorCode.UNKNOWN_TOPIC_ID
@@ -57,8 +59,8 @@ MaySee = Callable[[str], bool]
 """A function that returns True if a client may know of the topic of this name."""
 
 Ask = Callable[[Callable[[], Pending[ErrorCode]]], Awaitable[ErrorCode]]
-"""A function that calls its argument, with which the group decides, unless the client may not create a group that
-does not exist.
+"""A function that lets the group decide on a commit by calling its argument, or returns an error if the client may not
+create the group.
 """
 
 

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 
 SAVED_TOGETHER: Final = 500
-"""The work done after one write of all starts, 5 ms. A log whose start moves counts as one."""
+"""The work done after one write of all starts, at most 5 ms; each log whose start moves counts as one unit."""
 
 _REMOVED: Final = 5  # the work of removing a segment
 _ROLLED: Final = 50  # the work of sealing a segment without waiting for a sync
@@ -191,7 +191,10 @@ class LogStarts:
         return expired_segments(log.segment_list, log.settings, now_wall_ms, log.log_end_offset, log.high_watermark)
 
     def _keeps_producers(self, log: PartitionLog, start: int) -> bool:
-        """Return True if the next start of the broker knows the log's producers without the segments below `start`."""
+        """Return True if the broker's next start can restore the log's producers without the segments below `start`.
+
+        Write a snapshot of the producers if none exists.
+        """
         going = log.segment_list.before(start)
         if not going or not len(log.producers):
             return True

@@ -380,7 +380,6 @@ class LogManager:
         self._by_topic.setdefault(log.topic, []).append(log)
 
     def logs(self) -> Iterable[PartitionLog]:
-        """Return every log that was opened or requested."""
         return self._logs.values()
 
     def reload_settings(self, topic: str | None = None) -> None:
@@ -442,7 +441,6 @@ class LogManager:
         self._flusher.listeners.append(on_high_watermark)
 
     def add_log_start_listener(self, on_log_start: Callable[[PartitionLog], None]) -> None:
-        """Call `on_log_start` with each log whose start offset has moved."""
         self._starts.listeners.append(on_log_start)
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
@@ -476,7 +474,6 @@ class LogManager:
         self._flusher.sync_sealed(log, segment)
 
     def segments_changed(self, log: PartitionLog) -> None:
-        """Note that a log has a different list of segments with files."""
         key = (log.topic, log.partition)
         if self._logs.get(key) is log:
             self._manifest.note(key, log.manifest_row())

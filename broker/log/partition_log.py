@@ -161,7 +161,6 @@ class PartitionLog:
 
     @property
     def max_message_bytes(self) -> int:
-        """The largest size of a batch in bytes, header included."""
         return self._settings.max_message_bytes
 
     @property

@@ -165,7 +165,6 @@ class ProducerStates:
         return producer is not None and producer.epoch == epoch and producer.transaction_first_offset != NONE
 
     def has_ended(self, producer_id: int, epoch: int) -> bool:
-        """Return True if the producer has written in this epoch, and has no open transaction any more."""
         producer = self._producers.get(producer_id)
         return producer is not None and producer.epoch == epoch and producer.transaction_first_offset == NONE
 

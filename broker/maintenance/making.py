@@ -32,7 +32,7 @@ def making(fs: Fs, data_dir: str, command: Sequence[str]) -> Iterator[None]:
     """Mark the folder as unfinished inside this block; `command` is the command with which an operator starts over.
 
     Raise MaintenanceError if the folder is in use, has other content, or was left unfinished by an error, which the
-    text names. Raise OSError if nothing was written yet.
+    text names. Raise OSError only before the folder is marked.
     """
     refuse_unless_free(fs, data_dir)
     try:
@@ -99,7 +99,7 @@ def _names(fs: Fs, data_dir: str) -> list[str]:
 
 
 def _is_made(fs: Fs, data_dir: str, name: str) -> bool:
-    """Return True if an earlier run may have written it, so that it is removed."""
+    """Return True if an earlier run may have written the entry of this name, so that it may be removed."""
     path = f"{data_dir}/{name}"
     if fs.is_folder(path):
         return all(is_our_file(each) and fs.is_file(f"{path}/{each}") for each in fs.list_dir(path))

@@ -137,12 +137,10 @@ class MetadataStore:
 
     @property
     def features(self) -> Mapping[str, int]:
-        """Finalized feature levels; a feature at level 0 is off."""
         return self._state.features
 
     @property
     def features_epoch(self) -> int:
-        """The epoch of the features, at least 1. It grows with each change of a feature level."""
         return int(self._state.meta[_FEATURES_EPOCH])
 
     @property
@@ -175,7 +173,6 @@ class MetadataStore:
         return [self._by_name[name] for name in sorted(self._by_name)]
 
     def topic_names(self) -> list[str]:
-        """Return the names of all topics, in no order."""
         return list(self._by_name)
 
     def deleted_topics(self) -> list[TopicImage]:
@@ -189,13 +186,9 @@ class MetadataStore:
         self._forgettable.update(self._state.deleted.keys() & topic_ids)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """Return a resource's own properties; an empty mapping if it has none. `kind` and `name` are those of
-        `ResourceName`.
-        """
         return self._state.configs.get(ResourceName(kind, name), _NO_CONFIGS)
 
     def config_names(self, kind: str) -> list[str]:
-        """Return the names of the resources of a kind that have properties of their own, sorted."""
         return sorted(resource.name for resource in self._state.configs if resource.kind == kind)
 
     @property
@@ -315,8 +308,8 @@ class MetadataStore:
         return _OWN_SECRET in self._state.meta
 
     def own_secret(self) -> bytes:
-        """Return random bytes that only this broker knows. They are stored at the first call, and so the same after
-        each start.
+        """Return random bytes that only this broker knows. They are stored at the first call, so they are the same
+        after each start.
 
         If they cannot be stored, they change with the next start.
         """

@@ -112,7 +112,7 @@ class AnswerBudget:
         return max(LEAST_BYTES, (self._total - self.held) // 2)
 
     def collect(self, change: int) -> None:
-        """Count bytes read for an answer that is completed in later turns; count them back when it is."""
+        """Add `change` bytes, which may be negative, to those read for answers that are completed in later turns."""
         self._collected += change
 
     def note_read(self, size: int) -> None:

@@ -175,7 +175,6 @@ class Connection:
 
     @property
     def frame_to_come(self) -> int:
-        """The size of the frame whose beginning has arrived, including its size field; 0 if none is incomplete."""
         return 0 if self._stopped() or not self._frames.held else self._frames.needed
 
     def receive(self, data: bytes) -> None:

@@ -85,7 +85,6 @@ class SaslGate:
 
     @property
     def expects_token(self) -> bool:
-        """True while the exchange of the chosen mechanism is not finished."""
         return self.session.state is SaslState.TOKENS
 
     def handle_frame(self, frame: bytes) -> Reply:

@@ -103,7 +103,7 @@ class Allowance:
         return self.throttle_ms() if self.pending > self.room else 0
 
     def take_back(self, amount: int) -> None:
-        """Count back an amount that was counted at this moment but not used."""
+        """Subtract an amount that was counted at this moment but not used."""
         self.pending -= amount
 
     def throttle_ms(self) -> int:

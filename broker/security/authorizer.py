@@ -120,12 +120,11 @@ class Authorizer:
         return answer
 
     def allows_any(self, principal: str, host: str, operation: int, kind: int) -> bool:
-        """Return True if `principal` has the right to `operation` on some resource of the kind, which need not
-        exist.
+        """Return True if `principal` has the right to `operation` on some resource of the kind, which need not exist.
 
         A granted pattern counts unless all of it is refused: by the same name, by a refused prefix of it, or by a
-        refusal for every resource. No operation implies another here, as in Apache Kafka 4.3.1. Like that, this also
-        tests a name that hardly any topic has: a client with a right on that name has a right on some resource.
+        refusal for every resource. No operation implies another here, as in Apache Kafka 4.3.1. As there, a name that
+        hardly any topic has is tested, too: a client with a right on that name has a right on some resource.
         """
         if self.allows(principal, host, operation, kind, "hardcode"):
             return True

@@ -64,7 +64,7 @@ WRITE_TRANSACTION: Final = Right(Operation.WRITE, ResourceKind.TRANSACTIONAL_ID)
 DESCRIBE_TRANSACTION: Final = Right(Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID)
 
 HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not authorized to describe."
-"""The message that describe requests return with the error of DESCRIBE_TOPIC, in place of a group."""
+"""The error message in place of a group's description, if the client may not describe all of the group's topics."""
 
 RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     # No right: these requests come before the client is known.

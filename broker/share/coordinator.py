@@ -109,12 +109,6 @@ class ShareCoordinatorService(Service):
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """Initialize the state like `initialize`, unless one of this state epoch or a later one exists; with `again`,
-        unless any exists.
-
-        If a state is created or replaced, `replaced` is called at once with its key, before any other operation on it.
-        """
-
         def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[ApiError]:
             result = shard.initialize_once(key, state_epoch, start_offset, again=again)
             if result.records:
@@ -179,11 +173,9 @@ class ShareCoordinatorService(Service):
         self.longest_write.add(now_ns - began_ns, now_ns)
 
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
-        """Return a summary of the state, as ReadShareGroupStateSummary does."""
         return self._schedule(key, lambda shard: shard.read_summary(key), SummaryResult)
 
     def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """Delete the state, as DeleteShareGroupState does."""
         return self._schedule(key, lambda shard: shard.delete(key), ApiError)
 
     def state_of(self, key: SharePartitionKey) -> ShareState | None:

@@ -380,8 +380,8 @@ class ShareFetch:
         self._clock.call_soon(self._look_behind)
 
     def _is_here(self, leader: SharePartitionLeader, _value: None) -> None:
-        """Let all fetches of the share partition look: the one that asked for these records may have been answered, or
-        its client be gone.
+        """Let all fetches of the share partition look again: the one that asked for these records may have been
+        answered, or its client may have disconnected.
         """
         self._manager.purgatory.wake(leader)
 

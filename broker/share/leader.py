@@ -24,7 +24,7 @@ MOST_REASONS: Final = 500
 
 
 class LeaderState(Enum):
-    """The life of a share partition in this broker's memory."""
+    """The stages of a share partition's life in this broker's memory."""
 
     LOADING = auto()
     ACTIVE = auto()

@@ -27,11 +27,12 @@ _RETRY_FOR_MS: Final = 100
 _CLIENT_VERSION: Final = 2
 
 _AS_LOG: Final = {ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH}
-"""Errors of the coordinator, with those that a log returns in their place."""
+"""The errors that a log returns in place of the coordinator's."""
 
 Refusals = Mapping[TopicPartition, ErrorCode]
-"""The partitions to which may not be written, with their errors. INVALID_PRODUCER_EPOCH stands for every fenced
-producer.
+"""The partitions that may not be written to, with their errors.
+
+INVALID_PRODUCER_EPOCH stands for every fenced producer.
 """
 
 
@@ -45,7 +46,7 @@ class Writer:
 
 
 def transactional_producer(records: bytes | memoryview | None) -> tuple[ProducerEpoch, int] | None:
-    """Return the producer of a transactional batch, and its first sequence; None if it is not one.
+    """Return the producer of a transactional batch, and the batch's first sequence; None for any other batch.
 
     The batch is not checked.
     """

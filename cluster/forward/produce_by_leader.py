@@ -5,7 +5,7 @@
       +----> queue of (leader, acks, transaction): at the end of the tick, or of a producer's request if its broker has
                  |                    nothing else to do, one request with one batch of each partition
                  |
-                 +-- while so many requests are under way that the broker has work: what comes waits, and goes together
+                 +-- while the broker has enough requests to work on: new batches wait, and are sent together
 
 A request has at most one batch of a partition, so batches of one partition are sent one after the other, in order.
 """
@@ -64,7 +64,9 @@ class Batch(NamedTuple):
 
 
 Committed = Callable[[Topic, int, int, int, bytes | memoryview], None]
-"""Called with topic, partition, leader, base offset and bytes of a batch that all replicas have, as they have it."""
+"""A function that is called with topic, partition, leader, base offset and bytes of a batch that all in-sync replicas
+have, with the bytes as stored.
+"""
 
 
 class _Queue:
@@ -243,7 +245,9 @@ class Batches:
 
 
 def _is_committed_as_sent(batch: Batch, row: PartitionProduceResponse) -> bool:
-    """Return whether all replicas have the batch, in no transaction, with the timestamps that the producer gave it."""
+    """Return True if all in-sync replicas have the batch, outside of any transaction, with the timestamps that the
+    producer gave it.
+    """
     return (
         batch.transaction is None
         and batch.acks == ALL

@@ -48,7 +48,7 @@ from shareq.protocol.names import DLQ_GROUP_ENABLE
 AGE_MS: Final = 10_000
 """The time for which a topic's properties are cached, unless an append to it fails earlier."""
 MOST_BYTES: Final = 32 << 20
-"""The number of bytes of unanswered letters from which on no further queue is handed out for writing."""
+"""The number of bytes of unanswered letters at which searches for further queues have to wait."""
 MOST_KNOWN: Final = 1_000
 """The most topics whose properties are cached: the most recently looked up ones."""
 TIMEOUT_MS: Final = 30_000

@@ -106,7 +106,6 @@ class NetworkLink:
         return min(known) if known and len(known) == len(versions) else None
 
     def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
-        """Call `listener` with node id and purpose whenever an open connection is lost."""
         self._listeners.append(listener)
 
     def close(self) -> None:

@@ -41,18 +41,15 @@ class PeerConnections:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def connect(self, peer: str, host: str, port: int) -> None:
-        """Open a connection to a peer, and open it again whenever it is lost."""
         self.disconnect(peer)
         self._tasks[peer] = asyncio.get_running_loop().create_task(self._hold(peer, host, port))
 
     def disconnect(self, peer: str) -> None:
-        """Close the connection to a peer. Neither callback is called for it afterwards."""
         task = self._tasks.pop(peer, None)
         if task is not None:
             task.cancel()
 
     def close(self) -> None:
-        """Close all connections."""
         for peer in list(self._tasks):
             self.disconnect(peer)
 

@@ -105,8 +105,8 @@ class Ownership:
         return self._stages.keys()
 
     def still_wanted(self, slot: SlotId) -> bool:
-        """Return True if a take-over under way may continue: the map still wants it, and a successful heartbeat was
-        sent within the last lease.
+        """Return True if a take-over under way may continue: the map still assigns the slot to this node, and a
+        successful heartbeat was sent within the last lease.
         """
         return self._stages.get(slot) is _Stage.TAKING and self.leases.is_member
 

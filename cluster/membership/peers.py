@@ -32,8 +32,10 @@ class PeerLinks(Protocol):
 
 
 MakePeerLinks = Callable[[Callable[[str], None], Callable[[str, bool], None]], PeerLinks]
-"""Makes `PeerLinks` from two callbacks: one is called with a peer's member id when its connection is open, the other
-with the id and whether the peer's machine refused the connection when it is lost or could not be opened.
+"""A function that makes `PeerLinks` from two callbacks.
+
+One is called with a peer's member id when the connection to the peer is open; the other is called when it is lost or
+could not be opened, with the id and with True if the peer's machine refused the connection.
 """
 
 

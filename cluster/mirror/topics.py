@@ -243,7 +243,6 @@ class TopicMirror:
             self._delete(mirrored.image)
 
     def refresh(self, topic_id: bytes) -> None:
-        """Ask for a topic again soon."""
         mirrored = self._topics.get(topic_id)
         if mirrored is not None:
             mirrored.due_ms = min(mirrored.due_ms, self._clock.now_ms())

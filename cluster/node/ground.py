@@ -311,14 +311,12 @@ class NodeGround:
     # -- MembershipListener
 
     def describe(self) -> Node:
-        """Return the node's current description of itself."""
         listeners = {name: MemberEndpoint(each.host, each.port) for name, each in self._endpoints.items()}
         zone, holds = self._config.broker_rack, dict(self.ownership.holds)
         placement = self.settings.placement
         return Node(self._config.node_id, self.settings.version, listeners, zone, holds, placement)
 
     def partitions(self) -> Mapping[str, int]:
-        """Return how many slots each state topic has."""
         return {topic.name: topic.partitions for topic in self.cluster.topics.values()}
 
     def on_found(self, members: Mapping[str, Node]) -> None:
@@ -337,7 +335,6 @@ class NodeGround:
         self.ownership.on_map(member_id, node_map, heard)
 
     def attempt(self) -> Callable[[], None]:
-        """Note that a Heartbeat or SyncGroup is sent now; return a function that is called if it succeeds."""
         return self.ownership.attempt()
 
     # -- between the parts

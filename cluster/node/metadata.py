@@ -163,7 +163,7 @@ class NodeMetadata:
 
     @property
     def hearing(self) -> NodeMetadata:
-        """This object, which asks the mirror."""
+        """This object itself, which asks the mirror."""
         return self
 
     async def of(self, topics: Iterable[str] | Iterable[str | bytes]) -> Collection[str | bytes]:

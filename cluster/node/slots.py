@@ -146,7 +146,7 @@ class NodeSlots:
             log.say_alive()
 
     def close(self) -> None:
-        """Give up all slots, without a word to the membership."""
+        """Give up all slots, without notifying the membership."""
         self._tries.clear()
         self._waiting.clear()
         slots = list(self._logs.all())

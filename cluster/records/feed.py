@@ -185,7 +185,6 @@ class RecordFeed:
             self._behind[leader.node].want(source, offset)
 
     def tail_wanted(self, source: PartitionRecords) -> None:
-        """Have the source polled at its tail again."""
         if source.leader is not None:
             self._tails[source.leader.node].wanted(source)
 

@@ -196,7 +196,6 @@ class ConfigLog:
         return self._secret
 
     def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
-        """Call `listener` with changes of any node after `state` shows them."""
         self._listeners.append(listener)
 
     def write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:

@@ -32,7 +32,9 @@ before the call are durable. An offset that is too low does no harm. None: unkno
 
 
 class PruningSettings(NamedTuple):
-    """`interval_ms`: the time between two checks (`share.coordinator.state.topic.prune.interval.ms`). A log of fewer
+    """The settings of pruning.
+
+    `interval_ms` is the time between two checks (`share.coordinator.state.topic.prune.interval.ms`). A log of fewer
     than `least_offsets` is left alone.
     """
 

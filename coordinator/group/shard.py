@@ -158,7 +158,7 @@ class GroupCoordinatorShard:
         self.consumer.topics_changed(topic_names)
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> Steps[CoordinatorResult[None]]:
-        """Remove what groups have of deleted topics, given as id to name."""
+        """Remove the share state and the offsets that groups have of deleted topics, given as id to name."""
         self.topics_changed(topics.values())
         records = (yield from self.share.topics_deleted(topics)) + self.offsets.topics_deleted(topics)
         return CoordinatorResult(None, records, atomic=False, encoded=(yield from self._room.written(records)))

@@ -246,7 +246,6 @@ class TargetCluster(Cluster):
         return None
 
     def set_configs(self, changes: Mapping[str, tuple[Mapping[str, str], Collection[str]]]) -> None:
-        """Set and take back properties of topics."""
         found = self.admin.configs.alter(
             {("topic", topic): Change(configs, list(delete)) for topic, (configs, delete) in changes.items()}
         )
@@ -255,7 +254,6 @@ class TargetCluster(Cluster):
                 raise outcome
 
     def producer(self) -> tuple[int, int]:
-        """Return a new producer id and epoch."""
         answer = self.admin.calls.any(
             InitProducerIdRequest(None, _NO_TRANSACTION_MS), InitProducerIdResponse, "InitProducerId"
         )
@@ -278,7 +276,6 @@ class TargetCluster(Cluster):
         self.network.wait(self._tries, error)
 
     def progressed(self) -> None:
-        """Note that what was tried again has succeeded."""
         self._tries = None
 
 

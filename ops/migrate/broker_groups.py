@@ -135,7 +135,6 @@ class GroupsOfSource(_Groups):
         self._lies_still = lies_still
 
     def consumer_groups(self) -> Mapping[str, bool]:
-        """Return groups with committed offsets by name, and whether they have members."""
         return {
             each.group_id: not self._lies_still and each.state.lower() not in _NO_MEMBERS
             for each in self._admin.groups.find()
@@ -204,7 +203,6 @@ class GroupsOfSource(_Groups):
         self._admin.redrives.cancel(name)
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:
-        """Return properties that were set, by group."""
         try:
             resources = self._admin.configs.resources(["group"])
         except UnsupportedApi:
@@ -222,7 +220,6 @@ class GroupsOfTarget(_Groups):
     """The groups of the target cluster."""
 
     def commit(self, group: str, offsets: Mapping[Partition, Committed]) -> None:
-        """Commit for a group without members."""
         found = self._admin.consumer_groups.alter_offsets(
             group,
             {each: committed.offset for each, committed in offsets.items()},
@@ -232,7 +229,6 @@ class GroupsOfTarget(_Groups):
             only(found, partition)
 
     def writable_states(self) -> Collection[int]:
-        """Return the delivery states that can be written; none if the cluster does not accept states from this user."""
         request = read_summary.ReadShareGroupStateSummaryRequest(
             "shareq-migrate", [read_summary.ReadStateSummaryData(ZERO_UUID, [read_summary.PartitionData(0, -1)])]
         )
@@ -305,7 +301,6 @@ class GroupsOfTarget(_Groups):
         self._ask_states(group, keys, request, lambda _: True)
 
     def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
-        """Write the known state of share partitions that have begun."""
         keys = self._keys(group, states)
         epochs = self._epochs(group, keys)
 
@@ -359,7 +354,6 @@ class GroupsOfTarget(_Groups):
     def set_group_configs(
         self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool
     ) -> Mapping[str, BrokerError]:
-        """Set properties of groups, for each all or none; return the errors of refused ones."""
         errors: dict[str, BrokerError] = {}
         for some in batched(changes):
             wanted = {("group", group): Change(changes[group]) for group in some}

@@ -25,7 +25,7 @@ class CodeBuffer:
 
     @property
     def length(self) -> int:
-        """Return the number of lines."""
+        """The number of lines."""
         return len(self._lines)
 
     def fits(self, text: str) -> bool:

@@ -388,7 +388,7 @@ class KeyChains:
 
 
 def _below(numbers: list[int], bound: i64) -> i64:
-    """Return the count of `numbers`, which ascend, that are below `bound`."""
+    """Return how many of the ascending `numbers` are below `bound`."""
     low: i64 = 0
     high: i64 = len(numbers)
     while low < high:

@@ -24,7 +24,7 @@ MIN_BODY_BYTES: Final = 6  # attributes, two deltas, null key, null value, no he
 NOT_FOUND: Final = -1
 CANNOT_TELL: Final = -2
 LOWEST_DELTA: Final = -0x7FFF_FFFF_FFFF_FFFF
-"""The second-lowest number of 64 bits, which `walk` returns as the largest time delta of no records."""
+"""The largest time delta that `walk` returns if it has read no record: the second-lowest number of 64 bits."""
 
 _FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
 

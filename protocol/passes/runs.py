@@ -271,10 +271,10 @@ def settle(
 
 
 def overlay(one: list[Any], other: list[Any], new_row: Any, row_type: Any) -> list[Any]:
-    """Return one account made of two, each with ascending, disjoint rows (first, last (inclusive), state, count).
+    """Merge two lists of ascending, disjoint rows (first, last (inclusive), state, count) into one such list.
 
-    Where both have a row, the one with the higher (count, state) is used. Neighbours that could be one row are joined.
-    `new_row(row_type, (first, last, state, count))` makes a row.
+    Where both lists have a row, the one with the higher (count, state) is used. Neighbours that could be one row are
+    joined. `new_row(row_type, (first, last, state, count))` makes a row.
     """
     found: list[Any] = []
     at: i64 = 0

@@ -27,8 +27,9 @@ _PACKAGE: Final = "org.apache.kafka.common.config.provider."
 _REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 
 Provider = Callable[[str, str], str]
-"""A function that returns the value of a path ("" for none) and a key. It raises LookupError, with the end of a
-sentence, if there is none.
+"""A function that returns the value for a path ("" if the reference has none) and a key.
+
+It raises LookupError if there is no such value; the text completes a sentence.
 """
 
 
@@ -37,8 +38,9 @@ def resolve(
 ) -> tuple[list[dict[str, str]], frozenset[str]]:
     """Return the sources of properties with every reference replaced, and the names of properties with a reference.
 
-    Providers declared in a later source replace those of an earlier one. Raise ConfigError for an unknown provider,
-    and for a reference to a missing value. Only the text of a property's last source counts for the names.
+    Providers declared in a later source replace those of an earlier one. Raise ConfigError for an unknown provider, and
+    for a reference to a missing value. If several sources set a property, only the last of them decides whether the
+    property is among these names.
     """
     settings = {name: text for source in sources for name, text in source.items() if name.startswith(PROVIDERS_KEY)}
     providers = _providers(settings, environment)

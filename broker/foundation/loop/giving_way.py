@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 GIVES_WAY: Final = 3
-"""The number of ticks that long work waits after a request arrived: its appends are written in the next tick, and it
-is answered in one after that.
+"""The number of ticks that long work waits after a request arrived: the request's appends are written in the next tick,
+and its answer is sent in the one after that.
 """
 
 MOST_GIVES_WAY: Final = 8

@@ -29,7 +29,7 @@ class Timer:
         self._handle = self._clock.call_at(when_ms, partial(self._ring, call))
 
     def after(self, wait_ms: int, call: Callable[[], object]) -> None:
-        """Set the time to so many milliseconds from now."""
+        """Set a call `wait_ms` milliseconds from now, in place of the previous one."""
         self.at(self._clock.now_ms() + wait_ms, call)
 
     def stop(self) -> None:

@@ -218,8 +218,9 @@ def _add_requested(
 
 
 def refusal(ctx: RequestContext) -> Refusal | None:
-    """Return a function that returns the error for a partition that the client may not read, or NONE; None if every
-    client may read all.
+    """Return a function from a partition to the error for which this client may not read it (NONE: it may).
+
+    Return None if every client may read all partitions.
     """
     if ctx.services.authorizer is None:
         return None

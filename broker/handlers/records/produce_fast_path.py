@@ -122,7 +122,6 @@ class ProduceFastPath:
         return slot
 
     def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
-        """Write the throttle time into an answer that `handle` returned."""
         frame = bytearray(slot.frame or b"")
         _THROTTLE.pack_into(frame, _throttle_at(frame, self._bound.route.version), throttle_ms)
         slot.frame = frame

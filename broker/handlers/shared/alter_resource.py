@@ -29,8 +29,8 @@ MOST_PROPERTIES: Final = 1_000
 """The most properties that a request may change of one resource. There are a few hundred in all."""
 
 RESOURCE_PROPERTIES: Final = 10
-"""The number of properties that a resource counts as, in addition to its own, for checking them together and for the
-commit.
+"""The work for one resource besides that for its properties, as a number of properties: the check of all properties
+together, and the commit.
 """
 
 

@@ -13,7 +13,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
 Refusal = Callable[[str], ErrorCode]
-"""A function that returns the error for which records of a topic may not be handed out now, or NONE."""
+"""A function from a topic to the error for which its records may not be handed out now (NONE: they may)."""
 
 
 def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:

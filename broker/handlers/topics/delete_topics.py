@@ -40,7 +40,7 @@ DELETED_TOGETHER: Final = 200
 """The number of partitions at which a commit is full: 40 µs for each that has a folder."""
 
 STATES_FOR_ONE: Final = 5
-"""The number of share partitions whose states are forgotten in the time that one partition takes."""
+"""The number of share partitions whose states are forgotten in the time that the deletion of one partition takes."""
 
 
 async def handle(ctx: FolderContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:

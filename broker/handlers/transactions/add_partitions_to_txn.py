@@ -91,7 +91,8 @@ async def _of_brokers(ctx: FolderContext, request: AddPartitionsToTxnRequest) ->
 async def _asked(ctx: FolderContext, transaction: AddPartitionsToTxnTransaction, *, clients: bool) -> _Answer:
     """Add all partitions through the coordinator, unless one of them may not be added.
 
-    For `clients` rights are checked, and internal topics are refused, as in Apache Kafka.
+    With `clients`, the request comes from a client: its rights are checked, and internal topics are refused, as in
+    Apache Kafka.
     """
     every: dict[TopicPartition, None] = {}
     found: _Errors = {}

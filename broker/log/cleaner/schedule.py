@@ -216,7 +216,10 @@ class LogCleaner:
         return candidates
 
     def _try_again(self, log: PartitionLog) -> bool:
-        """Return True if a log whose cleaning failed may be cleaned again. Raise OSError if it still may not."""
+        """Return True if a log whose cleaning failed may be cleaned again.
+
+        First remove what the failed pass has left; raise OSError if that fails.
+        """
         retry_at = self._retry_at[_key(log)]
         if retry_at is None or self._env.clock.now_ms() < retry_at:
             return False

@@ -14,7 +14,7 @@ from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADA
 
 
 class NewNames(NamedTuple):
-    """Paths of files to be synced, and of the folders that got new names, in the order in which to do it."""
+    """Paths of files to be synced, and of the folders that got new names, in the order in which they are synced."""
 
     files: Sequence[str]
     folders: Sequence[str]

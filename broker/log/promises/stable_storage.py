@@ -55,7 +55,9 @@ class StableStorage:
         self._new_names = names if known is None else known.and_(names)
 
     def doubt_names(self) -> None:
-        """Note that found files may have names that were never synced, so that the next append has to sync them."""
+        """Note that files found at the start may have names that were never synced, so that the next append has to sync
+        them.
+        """
         if self._segments.all():
             self._new_names = names_of(self._folder)
             for segment in self._segments.all():

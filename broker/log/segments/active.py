@@ -129,7 +129,10 @@ class ActiveSegment:
         return self._mark.max_timestamp
 
     def map_was_wrong(self) -> bool:
-        """Rebuild the map if it came from index files. Return True if reading again may succeed. Raise OSError."""
+        """Rebuild the map from the log if it came from index files.
+
+        Return True if the map was rebuilt, so that a repeated read may succeed. Raise OSError.
+        """
         if self.segment.map_proven or self.buffered_bytes:
             return False
         self._map = self.segment.rebuild_map()

@@ -15,21 +15,24 @@ from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.coordinator.ports import ShareGroupSettings
 
 MOST_OFFSETS: Final = 1_000_000
-"""The most offsets of a window, from start to end, over what is finished and what waits: as far as the widest
-one goes without extensions, which is what a share partition's state has room for."""
+"""The most offsets of a window from start to end, finished and waiting ones included.
+
+A share partition's state has room for the widest configurable window, and so for this many.
+"""
 
 _PARTS_TO_ENTER: Final = 4
-"""New records enter in parts of the limit divided by this: smaller parts would become many in-flight batches, which
-cost more.
+"""The smallest part in which new records enter a window is the limit divided by this number.
+
+Smaller parts would become many in-flight batches, which cost more.
 """
 
 
 def limit_now(window: InFlightWindow, settings: ShareGroupSettings) -> int:
     """Return how many offsets may be in flight now, from start to end offset.
 
-    A waiting record holds the start offset, and must not stop those behind it. So with delays neither finished nor
-    delayed records count, these up to half of the limit; with order by key neither finished ones nor those that wait
-    for their key, up to `shareq.order.look.ahead`.
+    A waiting record keeps the start offset from moving, but must not stop the records behind it. So with delays,
+    finished records do not count, nor do delayed ones, up to half of the limit. With order by key, neither finished
+    records nor those that wait for their key count, up to `shareq.order.look.ahead`.
     """
     limit, delays = settings.partition_max_record_locks, settings.delay.enabled
     ahead = settings.order_look_ahead
@@ -52,7 +55,7 @@ def room_for(window: InFlightWindow, limit: int, max_records: int) -> int:
 
 
 def least_to_enter(limit: int, max_records: int) -> int:
-    """Return the number of new records that must be able to enter together, with order by key, to be worth a read."""
+    """Return the least number of new records for which a read ahead is worthwhile, with order by key."""
     return max(1, min(max_records, limit // _PARTS_TO_ENTER))
 
 

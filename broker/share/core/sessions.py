@@ -112,7 +112,7 @@ class ShareSession:
 
 @dataclass(frozen=True, slots=True)
 class ClosedSession:
-    """A session that has ended: release what the member holds on these partitions."""
+    """A session that has ended, with its partitions. The caller releases the records that the member holds on them."""
 
     group_id: str
     member_id: str

@@ -54,7 +54,7 @@ class DeadLetterQueues:
         self.groups: dict[str, GroupDeadLetters] = {}
 
     def write(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Done) -> None:
-        """Write letters, for `DeadLetterWriter`. Writing begins after the current operation."""
+        """Begin to write letters, after the current operation; see `DeadLetterWriter.write`."""
         lane = self._lanes.get(leader)
         if lane is None:
             lane = self._lanes[leader] = Lane(leader)
@@ -64,14 +64,14 @@ class DeadLetterQueues:
             self._soon(lane)
 
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
-        """Give letters up, for `DeadLetterWriter`."""
+        """Log and count letters that can never be written; see `DeadLetterWriter.give_up`."""
         lane = Lane(leader)
         lane.add(letters, lambda _first_offset, _last_offset: None)
         while lane.burials:
             self._give_up(lane, lane.burials[0], lane.burials[0].letter.last_offset + 1, reason)
 
     def records_came(self, leader: SharePartitionLeader) -> None:
-        """Continue with the letters that wait for records, for `DeadLetterWriter`.
+        """Continue with the letters that wait for records; see `DeadLetterWriter.records_came`.
 
         Letters that wait for their queue keep waiting.
         """

@@ -128,7 +128,7 @@ class ConsumerGroup:
         return any(all(name in each for each in known) for name in names)
 
     def waits_for_others(self, member_id: str) -> bool:
-        """Return True if another member still has a partition that the member lacks of its target."""
+        """Return True if the member's target has a partition that the member lacks and another member still has."""
         assigned = self.current_of(member_id).assigned
         return any(
             partition not in assigned.get(topic_id, {}) and self.owner(topic_id, partition) is not None

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: what a member's heartbeat changes and answers (KIP-848, as Apache Kafka 4.3.1).
+"""ConsumerGroupHeartbeat: the changes by a member's heartbeat, and its answer (KIP-848, as Apache Kafka 4.3.1).
 
 1. The member is created or updated; a changed subscription or changed topics lead to a new group epoch. 2. A group
 epoch without a target assignment gets one, unless the last is too recent. 3. The member takes its next step towards its

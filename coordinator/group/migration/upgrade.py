@@ -39,9 +39,10 @@ from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 
 _UNKNOWN_HASH: Final = 0
-"""The hash of topics that are not assigned as they are to be: the heartbeat at hand makes a new epoch for them. One
-with which a static member takes its own place does not do so otherwise; after it in Apache Kafka 4.3.1 no member has
-them.
+"""The hash recorded when not all subscribed topics are assigned.
+
+It differs from the hash of existing topics, so the heartbeat at hand begins a new epoch and assigns the rest. (Apache
+Kafka 4.3.1 leaves the rest without a member if a static member replaces itself with that heartbeat.)
 """
 
 

@@ -82,7 +82,7 @@ class StatePartitions:
         return at_once(self.confirmed(topics))
 
     def confirmed(self, topics: TopicsById) -> Steps[StatePartitions]:
-        """Return what `with_initialized` does, with pauses if there are many topics."""
+        """Return the result of `with_initialized`, with pauses if there are many topics."""
         confirmed = intersection(self.initializing, topics)
         yield from pauses(self.size)
         initializing = without(self.initializing, topics)

@@ -17,7 +17,7 @@ from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey
 
 UNRESOLVED_START_OFFSET = -1
-"""The leader of the share partition resolves the start offset, by `share.auto.offset.reset`."""
+"""A start offset that the share partition's leader resolves, by `share.auto.offset.reset`."""
 FIRST_OFFSET = 0
 """The start offset of a partition that was added to a topic that the group knows, so that its first records are not
 missed.

@@ -80,7 +80,6 @@ class KeyOrder:
         return len(self._chains)
 
     def waiting(self) -> int:
-        """Return the number of records that wait for an earlier one of their key."""
         return self._chains.waiting()
 
     @staticmethod
@@ -213,7 +212,6 @@ class KeyOrder:
     # -- what becomes of records
 
     def note(self, runs: Iterable[Run]) -> None:
-        """Note runs whose status was set or confirmed."""
         self._changed += runs
 
     def hold(self, write_id: int) -> None:

@@ -1,4 +1,4 @@
-"""JoinGroup: whether a client may join, under which id, and whether a rebalance follows.
+"""JoinGroup: the conditions for a client to join, the member id that it gets, and the rebalance that may follow.
 
 A client without a member id gets one and has to repeat its request (MEMBER_ID_REQUIRED, from version 4, KIP-394), so
 that no member stays behind if an answer to JoinGroup is lost. A static member (KIP-345) that joins without its id
