@@ -94,12 +94,12 @@ class TopTopicRow(NamedTuple):
 class TopNodeRow(NamedTuple):
     node: Annotated[int, "Its node id."]
     address: Annotated[str, "Where other nodes reach it."]
-    slots: Annotated[int | None, "Slots that it serves; null if it does not answer, as all that follows."]
-    awaited: Annotated[int | None, "Slots that it is to own, and does not serve yet."]
-    take_overs: Annotated[int | None, "Take-overs of slots since its start."]
-    share_partitions: Annotated[int | None, "Share partitions in its memory."]
-    in_flight: Annotated[int | None, "Offsets in flight in these."]
-    problem: Annotated[str | None, "Why it does not answer."]
+    slots: Annotated[int | None, "Slots that it serves; null if it does not answer, as all that follows."] = None
+    awaited: Annotated[int | None, "Slots that it is to own, and does not serve yet."] = None
+    take_overs: Annotated[int | None, "Take-overs of slots since its start."] = None
+    share_partitions: Annotated[int | None, "Share partitions in its memory."] = None
+    in_flight: Annotated[int | None, "Offsets in flight in these."] = None
+    problem: Annotated[str | None, "Why it does not answer."] = None
 
 
 class TopRow(NamedTuple):
@@ -183,7 +183,8 @@ def _sample(
     sums: dict[str, int] = {}
     for (topic, _), end in ends.items():
         sums[topic] = sums.get(topic, 0) + end
-    return Sample(at_s, groups, sums, now_ms, count - asked, _with_silent(known, admin, silent), problem)
+    seen = _with_silent(known, admin, silent)
+    return Sample(at_s, groups, sums, now_ms, left_out=count - asked, nodes=seen, api_problem=problem)
 
 
 def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int, dict[int, str]]:
@@ -243,7 +244,7 @@ def _with_silent(known: Sequence[TopNodeRow], admin: Admin, silent: Mapping[int,
     rows = {row.node: row for row in known}
     addresses = admin.network.core.known_brokers
     for node, problem in silent.items():
-        row = rows.get(node) or TopNodeRow(node, str(addresses.get(node, "")), None, None, None, None, None, None)
+        row = rows.get(node) or TopNodeRow(node, str(addresses.get(node, "")))
         rows[node] = row if row.problem else row._replace(problem=problem)
     return [rows[node] for node in sorted(rows)]
 
