@@ -1,4 +1,4 @@
-"""The overview: the cluster, its brokers, its features, the numbers of topics and groups, and the groups with the
+"""The overview: the cluster, its brokers, nodes and features, the numbers of topics and groups, and the groups with the
 greatest lag.
 """
 
@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Final
 
 from shareq.client.admin import Admin
+from shareq.ops.console.views.nodes import groups_and_nodes
 from shareq.ops.console.views.share_groups import longest_lags
 from shareq.ops.console.views.shared import Json, Look
 from shareq.ops.console.views.windows import Windows
@@ -19,20 +20,23 @@ MOST_GROUPS: Final = 200
 
 
 def overview(windows: Windows) -> Look:
-    """Return the view of the whole cluster; `share_groups` is None if there are too many of them.
+    """Return the view of the whole cluster; `share_groups` is None if there are too many of them. A broker that does
+    not answer has a `problem`, and its groups are missing.
 
     Raises ClientError.
     """
 
     def look(admin: Admin) -> Json:
+        groups, silent, nodes = groups_and_nodes(admin, windows)
+        admin = admin.without(silent)
         cluster = admin.cluster.describe()
         topics = list(admin.topics.all())
-        groups = list(admin.groups.find())
         shared = {each.group_id: each.state for each in groups if each.kind == "share"}
         return {
             "cluster_id": cluster.cluster_id,
             "controller": cluster.controller,
-            "brokers": [each._asdict() for each in cluster.brokers],
+            "brokers": [{**each._asdict(), "problem": silent.get(each.node)} for each in cluster.brokers],
+            "nodes": nodes,
             "features": [each._asdict() for each in admin.cluster.features()],
             "topics": sum(not topic.internal for topic in topics),
             "internal_topics": sum(topic.internal for topic in topics),

@@ -10,10 +10,11 @@ from urllib.parse import quote
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.admin.share_groups import SharePosition
-from shareq.client.errors import ClientError
+from shareq.client.errors import BrokerError, ClientError
 from shareq.ops.console.views.shared import MAX_ROWS, Json, Look, WrongRequest, ends_of, number, required
 from shareq.ops.share_states import WRITTEN, StoredState, stored_states
 from shareq.ops.state_colours import STATES
+from shareq.protocol.errors import ErrorCode
 
 RANGES: Final = 2_000
 """Ranges of a window that is shown alone."""
@@ -40,6 +41,17 @@ class Windows:
     def known(self) -> bool:
         """True if there is a records API to ask."""
         return self._api is not None
+
+    def nodes(self) -> Json | None:
+        """Return all nodes and slots; None without an API, and if its broker is no node. Raises ClientError."""
+        if self._api is None:
+            return None
+        try:
+            return self._api.get("/nodes")
+        except BrokerError as error:
+            if error.code is not ErrorCode.RESOURCE_NOT_FOUND:
+                raise
+            return None
 
     def groups(self) -> dict[str, Json]:
         """Return the API's sums for each of the first share groups, with the age of its oldest record in flight;

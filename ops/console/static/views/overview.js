@@ -4,6 +4,9 @@ import { table } from "/table.js";
 
 const groups = (data, ...kinds) => count(kinds.reduce((sum, kind) => sum + (data.groups[kind] ?? 0), 0));
 
+// Slots that a node serves, with those that it is to own and does not serve yet.
+const slots = (row) => (row.awaited ? `${count(row.slots)} + ${count(row.awaited)} awaited` : count(row.slots));
+
 export function overview() {
   const figures = tiles([
     ["Brokers", (data) => count(data.brokers.length)],
@@ -31,7 +34,7 @@ export function overview() {
     "Brokers",
     [
       { title: "Node", cell: (row) => (row.controller ? `${row.node} (controller)` : row.node) },
-      { title: "Address", name: true, cell: (row) => `${row.host}:${row.port}` },
+      { title: "Address", name: true, cell: (row) => [`${row.host}:${row.port}`, row.problem].filter(Boolean).join(": ") },
       { title: "Rack", wide: true, cell: (row) => row.rack },
       { title: "Logs", number: true, cell: (row) => bytes(row.log_bytes) },
       { title: "Free", number: true, cell: (row) => bytes(row.free_bytes) },
@@ -39,6 +42,22 @@ export function overview() {
     (row) => row.node,
     "No broker answered.",
   );
+  const nodes = table(
+    "Nodes",
+    [
+      { title: "Node", name: true, cell: (row) => row.node },
+      { title: "Address", name: true, cell: (row) => row.address },
+      { title: "Slots", number: true, cell: (row) => slots(row) },
+      { title: "Owns", long: true, cell: (row) => row.owns },
+      { title: "Take-overs", number: true, cell: (row) => count(row.take_overs) },
+      { title: "Share partitions", number: true, cell: (row) => count(row.share_partitions) },
+      { title: "In flight", number: true, cell: (row) => count(row.in_flight) },
+      { title: "Problem", long: true, cell: (row) => row.problem },
+    ],
+    (row) => row.node,
+    "No node answered.",
+  );
+  const ofNodes = h("div", {}, h("h2", {}, "Nodes"), nodes.element);
   const features = table(
     "Features",
     [
@@ -59,6 +78,7 @@ export function overview() {
       h("h2", {}, "Longest lags"),
       tooMany,
       shared.element,
+      ofNodes,
       h("h2", {}, "Cluster"),
       cluster,
       brokers.element,
@@ -70,6 +90,8 @@ export function overview() {
       tooMany.hidden = data.share_groups !== null;
       shared.element.hidden = data.share_groups === null;
       shared.update(data.share_groups ?? []);
+      ofNodes.hidden = data.nodes.length === 0;
+      nodes.update(data.nodes);
       text(cluster, data.cluster_id);
       brokers.update(data.brokers);
       features.update(data.features);
