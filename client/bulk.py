@@ -26,11 +26,11 @@ CREATED_WITHIN_MS: Final = 10_000
 
 
 class BulkWriter:
-    """Holds records until they are 8 MiB, then writes all and waits. Each counts once, whatever is sent again.
+    """A writer that holds records until they are 8 MiB, then writes all and waits. Each is written once, retries
+    included.
 
-    Records with a key go to the partition that Java's producer takes; without a key, to one partition of the topic
-    until the next is due with a batch that is full. Whatever a call raises, what was added before may be written or
-    not.
+    Records with a key go to the partition that Java's producer takes; those without a key go to one partition until a
+    batch is full, then to the next. After an error, the records added before may or may not be in the log.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class BulkWriter:
         self._error: ClientError | None = None
 
     def add(self, topic: str, record: RecordData, partition: int | None = None) -> int:
-        """Take a record, which has its timestamp, and return its partition.
+        """Add a record, which has its timestamp, and return its partition.
 
         Raises TypeError or ValueError for one that cannot be written, BrokerError for a topic or partition that does
         not exist, and the error of an earlier record that could not be written.
@@ -80,7 +80,10 @@ class BulkWriter:
         return partition
 
     def flush(self) -> None:
-        """Write all held records, and wait for that. Raises the error of the first that could not be written."""
+        """Write all held records, and wait until they are written.
+
+        Raises the error of the first that could not be written.
+        """
         waiting = {place: lane for place, lane in self._lanes.items() if lane.batches}
         self._held = 0
         if self._transaction is not None:
@@ -106,7 +109,7 @@ class BulkWriter:
     def partitions_of(self, topic: str) -> Sequence[int]:
         """Return the topic's partitions, ascending, as they were when it was first written to.
 
-        Raises Unreachable for a topic that does not exist, nor is created on demand.
+        Raises Unreachable for a topic that neither exists nor is created on demand.
         """
         if (known := self._partitions.get(topic)) is not None:
             return known

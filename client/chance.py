@@ -1,6 +1,6 @@
-"""A source of randomness for clients: the state of the module `random` belongs to the application.
+"""A source of randomness for clients: the module `random` belongs to the application.
 
-A client in the background would otherwise change what an application draws that has seeded it.
+A client in the background would otherwise change what an application draws after seeding it.
 """
 
 from __future__ import annotations

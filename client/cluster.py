@@ -14,8 +14,9 @@ NO_LEADER = -1
 
 @dataclass(slots=True)
 class Topic:
-    """A topic as last heard of. `partitions`: number -> (leader or NO_LEADER, leader epoch). `error` is NONE, or why
-    nothing is known.
+    """A topic by the last answer about it.
+
+    `partitions`: number -> (leader or NO_LEADER, leader epoch). `error` is NONE, or why nothing is known.
     """
 
     topic_id: bytes
@@ -43,10 +44,9 @@ class Cluster:
         return self._brokers
 
     def add(self, answer: MetadataResponse, now: float) -> None:
-        """Take in an answer to Metadata. If two answers name leaders of a partition, the one with the later epoch
-        stands.
+        """Add an answer to Metadata. If two answers name leaders of a partition, the later epoch wins.
 
-        An answer may come from a broker that is behind, after another that was not.
+        An answer may come from a broker that is behind the one that answered before.
         """
         if answer.brokers:
             self._brokers = {broker.node_id: Address(broker.host, broker.port) for broker in answer.brokers}
@@ -89,11 +89,11 @@ class Cluster:
         return self._ids.get(name)
 
     def name_error(self, name: str) -> int:
-        """Return why a name has no id, as an error code; NONE if it has one or was not looked up."""
+        """Return the error code of a name without an id; NONE if it has an id or was not looked up."""
         return self._name_errors.get(name, ErrorCode.NONE)
 
     def leader(self, topic_id: bytes, partition: int) -> int | None:
-        """Return the leader's node; None if there is none, or it is unknown."""
+        """Return the leader's node; None if there is none, or the leader is unknown."""
         topic = self._topics.get(topic_id)
         leader = NO_LEADER if topic is None else topic.partitions.get(partition, (NO_LEADER, -1))[0]
         return None if leader == NO_LEADER else leader

@@ -59,13 +59,13 @@ class ClientConfig:
     client_id: str = "shareq"
     client_rack: str = ""
     tls: TlsConfig | None = None
-    """None: without encryption."""
+    """None for no encryption."""
     sasl: SaslConfig | None = None
-    """None: without a login."""
+    """None for no login."""
     request_timeout_ms: int = 30_000
-    """The time that one answer may take before its connection is given up."""
+    """The time that an answer may take before its connection is closed."""
     default_api_timeout_ms: int = 60_000
-    """The time that a call may take in all, with everything that is tried again."""
+    """The time that a call may take in all, retries included."""
     connection_setup_timeout_ms: int = 10_000
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
@@ -74,7 +74,7 @@ class ClientConfig:
     metadata_max_age_ms: int = 300_000
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 52_428_800
-    """Java: 1 MiB. A fetch of ours asks for one partition, so the other bound is the one that counts."""
+    """Java: 1 MiB. Our fetches ask for one partition each, so `fetch.max.bytes` is the bound that counts."""
     receive_message_max_bytes: int = 268_435_456
     """The size of the longest accepted answer, by librdkafka's name."""
     receive_buffer_bytes: int = -1
@@ -120,7 +120,7 @@ class ClientConfig:
 
     @property
     def security_protocol(self) -> str:
-        """Kafka's name of the way connections are protected."""
+        """Kafka's name of the protocol that protects connections."""
         return ("SASL_" if self.sasl else "") + ("SSL" if self.tls else "PLAINTEXT")
 
 

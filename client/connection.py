@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class SocketWire:
-    """A connected socket. No two coroutines of its connection run side by side."""
+    """A connected socket. The coroutines of its connection never run concurrently."""
 
     is_writable = True  # `write` waits
 
@@ -52,10 +52,10 @@ class SocketWire:
         return contextlib.nullcontext()
 
     async def writable(self) -> None:
-        """Return at once: writes block by themselves."""
+        """Return at once: a write itself waits."""
 
     async def write(self, data: bytes, by: float) -> None:
-        """Send all of it, by this time."""
+        """Send all bytes until the time `by`."""
         try:
             self._socket.settimeout(self._left(by))
             self._socket.sendall(data)
@@ -67,7 +67,7 @@ class SocketWire:
             raise
 
     async def wait(self, exchange: Sent[T], by: float) -> None:
-        """Read answers until this one has come, or the connection is closed, which it is at this time."""
+        """Read answers until this one has come. At the time `by`, the connection is closed."""
         while not exchange.done:
             self._receive(by)
 
@@ -76,7 +76,7 @@ class SocketWire:
         return step(dialogue, answer)
 
     def probe(self) -> str | None:
-        """Ask the socket, and wait for nothing."""
+        """Ask the socket, without waiting, how the connection ended."""
         try:
             self._socket.settimeout(0)
             data = self._socket.recv(1)
@@ -98,7 +98,7 @@ class SocketWire:
         return self._socket.fileno()
 
     def pending_bytes(self) -> bool:
-        """Return whether TLS holds bytes that `select` does not see."""
+        """Return True if TLS holds bytes that `select` does not see."""
         return isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
 
     def receive_one(self) -> None:
@@ -118,7 +118,7 @@ class SocketWire:
             self.connection.take(buffer.getvalue())
 
     def _fill(self, view: memoryview, by: float) -> bool:
-        """Return True if all of it arrived; otherwise the connection is closed."""
+        """Return True if all bytes arrived; otherwise the connection is closed."""
         sock, at, size = self._socket, 0, len(view)
         try:
             while at < size:
@@ -160,7 +160,7 @@ class SocketWire:
 async def open_connection(
     address: Address, name: str, config: ClientConfig, context: ssl.SSLContext | None, deadline: float, clock: Clock
 ) -> Connection:
-    """Connect, shake hands, log in, by the deadline. `name` is what errors call the broker.
+    """Open a connection, with TLS and login, until the deadline. Errors call the broker `name`.
 
     Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
     """

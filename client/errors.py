@@ -13,7 +13,7 @@ _REASON_LETTERS: Final = 200
 
 
 class ClientError(Exception):
-    """Anything that a client cannot do. The subclasses say whether to try again."""
+    """An operation that a client cannot do. The subclasses show whether to try again."""
 
 
 class ConfigError(ClientError, ValueError):
@@ -21,27 +21,30 @@ class ConfigError(ClientError, ValueError):
 
 
 class AuthenticationFailed(ClientError):
-    """The broker does not accept the credentials, or we do not accept its certificate. Trying again does not help."""
+    """Credentials that the broker does not accept, or a certificate that we do not accept.
+
+    Trying again does not help.
+    """
 
 
 class UnsupportedApi(ClientError):
-    """The broker does not offer an API in a version that is needed. Trying again does not help."""
+    """An API that the broker does not offer in a needed version. Trying again does not help."""
 
 
 class Unintelligible(ClientError):
-    """A broker's answer is well-formed but impossible. Trying again does not help."""
+    """An answer of a broker that is well-formed but impossible. Trying again does not help."""
 
 
 class Unreachable(ClientError):
-    """No answer came within the time allowed. Trying again may help."""
+    """A broker that did not answer in time. Trying again may help."""
 
 
 class Disconnected(Unreachable):
-    """A connection ended before the answer came. Whether the broker handled the request is not known."""
+    """A connection that ended before the answer came. The broker may or may not have handled the request."""
 
 
 class BrokerError(ClientError):
-    """A broker answered with an error code. `what` names the subject: a topic, a group, a request."""
+    """An error code in a broker's answer. `what` names the subject: a topic, a group, a request."""
 
     def __init__(self, code: int, what: str, message: str | None = None) -> None:
         said = " ".join((message or text_of(code)).split())  # a broker may send lines
@@ -56,7 +59,7 @@ class BrokerError(ClientError):
 
 @contextmanager
 def understood(what: str = "an answer") -> Iterator[None]:
-    """Raise Unintelligible, with the place, instead of an error that an unforeseen answer leads to.
+    """Raise Unintelligible instead of an error that an unexpected answer leads to.
 
     A broker may name topics that it was not asked for, times out of all bounds, values of no known kind.
     """
@@ -88,7 +91,7 @@ def is_transient(error: ClientError) -> bool:
 
 
 def name_of(code: int) -> str:
-    """Kafka's name of an error code, or its number where this release does not know it."""
+    """Return Kafka's name of an error code, or the number if this release does not know it."""
     try:
         return ErrorCode(code).name
     except ValueError:

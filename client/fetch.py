@@ -1,6 +1,6 @@
 """Plain fetches of ranges of offsets, by topic id: whole record batches as they are in the log, nothing decoded.
 
-Read uncommitted and outside of fetch sessions. While the caller works on one answer, the next is under way.
+Fetches read uncommitted, without fetch sessions. The next answer is requested while the caller works on one.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
 BY_TOPIC_ID: Final = 13
 """The first version of Fetch that names topics by id."""
 CHUNK_BYTES: Final = 4 << 20
-"""The most bytes of one answer. Larger ones are slower: on both sides, memory for them comes fresh from the system."""
+"""The most bytes of one answer. Larger ones are slower: client and broker have to get new memory from the system."""
 MAX_WAIT_MS: Final = 500
 LEAST_BYTES: Final = 64 << 10
 GUESSED_BYTES: Final = 256
-"""A record's size, until the first answer of its partition."""
+"""The assumed size of a record before the first answer of its partition."""
 UNKNOWN_TOPIC_TRIES: Final = 6
-"""A broker that is behind does not know a topic yet."""
+"""The tries for a topic that a broker does not know yet."""
 
 _PREFIX: Final = Struct(">qi").unpack_from  # base offset, length
 _TAIL: Final = Struct(">bIhi").unpack_from  # magic, CRC, attributes, last offset delta
@@ -38,9 +38,7 @@ _TAIL_AT: Final = 16
 
 
 class OffsetsGone(ClientError):
-    """The requested offsets are not in the log, but below its start or beyond its end. Both ends are the current
-    ones.
-    """
+    """A request for offsets below the log's start or beyond its end. `log_start` and `log_end` are the current ones."""
 
     def __init__(self, partition: str, offset: int, log_start: int, log_end: int) -> None:
         super().__init__(f"{partition}: offset {offset} is not in the log, which has {log_start} to {log_end - 1}")
@@ -54,13 +52,13 @@ class OffsetsGone(ClientError):
 
 
 class TopicGone(ClientError):
-    """A topic id that does not exist (any more), even if a topic of the same name does."""
+    """A topic id that does not exist, even if a topic of the same name does."""
 
 
 class Fetched(NamedTuple):
-    """Whole record batches; the first may begin before the requested range, the last may end behind it.
+    """Whole record batches; the first may begin before the requested range, and the last may end after it.
 
-    `data` is never empty; it may lie completely behind the range if compaction has removed all of that.
+    `data` is never empty; it may lie completely after the range if compaction has removed the records in the range.
     """
 
     data: memoryview
@@ -102,7 +100,7 @@ class RangeFetcher:
         self._network.close()
 
     def _ask(self, target: _NamedPartition, position: int, last: int) -> Exchange | ClientError:
-        """Return a pending fetch, or the error that prevented it."""
+        """Send a fetch, and return it, or the error that prevented it."""
         limit = self._limit(target, last - position + 1)
         row = FetchPartition(target.partition, fetch_offset=position, partition_max_bytes=limit)
         request = FetchRequest(
@@ -159,9 +157,7 @@ class RangeFetcher:
             self._network.refresh([target.topic_id])
 
     def _meaning_of(self, error: ClientError, target: _NamedPartition, position: int) -> ClientError:
-        """Return the error itself; for an offset out of range OffsetsGone, with the log's start and end, which are
-        looked up.
-        """
+        """Return the error; for an offset out of range OffsetsGone, with the log's start and end as asked for now."""
         if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
             return error
         try:
@@ -181,7 +177,7 @@ class _NamedPartition(NamedTuple):
 
 
 def _pause_s(tries: Tries, failure: ClientError) -> float:
-    """Return how long to pause. Raises `failure` when there is no time for another try."""
+    """Return the pause before the next try. Raises `failure` if no time is left for one."""
     try:
         return tries.failed(failure)
     except Unreachable:
@@ -189,7 +185,7 @@ def _pause_s(tries: Tries, failure: ClientError) -> float:
 
 
 def _partition_of(reply: Exchange | ClientError, target: _NamedPartition) -> PartitionData:
-    """Return the one partition of an answer. Return the partition, or raise its error, and BrokerError."""
+    """Return the one partition of an answer. Raise its error, or BrokerError."""
     if isinstance(reply, ClientError):
         raise reply
     answer = reply.result()

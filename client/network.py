@@ -1,4 +1,4 @@
-"""The brokers of a cluster for callers that block: the core's coroutines as plain calls.
+"""The brokers of a cluster for callers that block: the core's coroutines as blocking calls.
 
 One thread at a time: a caller that shares a `Network` between threads holds a lock around every call, results included.
 """
@@ -39,7 +39,7 @@ class Exchange:
 
     @property
     def done(self) -> bool:
-        """Return whether `result` would not wait."""
+        """True if `result` would not wait."""
         return self.sent.done
 
     def result(self) -> Message:
@@ -62,7 +62,7 @@ def _call(
 class Network:
     """The methods of `NetworkCore`, for callers that block.
 
-    By default it has sockets of its own; `over` makes one whose core another driver serves. `clock` is in seconds,
+    By default it has its own sockets; `over` returns one that uses another driver's core. `clock` is in seconds,
     `sleep` waits for some; without `tries_again` no call is repeated.
     """
 

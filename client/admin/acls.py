@@ -38,7 +38,7 @@ OPERATIONS: Final = {
     "two-phase-commit": 15,
 }
 PERMISSIONS: Final = {"any": 1, "deny": 2, "allow": 3}
-"""Words for Kafka's numbers, here and above."""
+"""Kafka's names of the numbers in requests and answers, here and in the dictionaries above."""
 _RESOURCE_NAMES: Final = {number: name for name, number in RESOURCES.items()}
 _PATTERN_NAMES: Final = {number: name for name, number in PATTERNS.items()}
 _OPERATION_NAMES: Final = {number: name for name, number in OPERATIONS.items()}
@@ -58,7 +58,7 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """A filter of rules: `any` and None mean all. The pattern `match` finds the rules that apply to a name."""
+    """A filter of rules: `any` and None match everything; the pattern `match` finds the rules that apply to a name."""
 
     resource: str = "any"
     resource_name: str | None = None

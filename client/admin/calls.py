@@ -39,7 +39,7 @@ class KnownSum(NamedTuple):
 
 
 def sum_known(values: Iterable[int | None]) -> KnownSum:
-    """Return the sum of the known values, and the number of the others."""
+    """Return the sum of the known values, and the number of unknown ones."""
     given = list(values)
     known = [each for each in given if each is not None]
     return KnownSum(sum(known) if known or not given else None, len(given) - len(known))
@@ -62,7 +62,7 @@ class Calls:
     # -- one request, one answer
 
     def any(self, request: Message, answers: type[M], what: str, *, min_version: int = 0) -> M:
-        """Ask any broker. An error of the whole answer is tried again where that may help, else raised."""
+        """Ask any broker. An error of the whole answer is tried again if that may help, else raised."""
         return self._ask(lambda _: None, request, answers, what, min_version)
 
     def controller(self, request: Message, answers: type[M], what: str) -> M:
@@ -70,7 +70,7 @@ class Calls:
         return self._ask(lambda left_ms: self.network.controller(timeout_ms=left_ms), request, answers, what, 0)
 
     def node(self, node: int | None, request: Message, answers: type[M], what: str) -> M:
-        """Ask this broker; None means any broker."""
+        """Ask this broker, or any broker if `node` is None."""
         return self._ask(lambda _: node, request, answers, what, 0)
 
     def _ask(
@@ -103,7 +103,7 @@ class Calls:
     def brokers_each(
         self, request: Message, answers: type[M], what: str, nodes: Collection[int] | None = None
     ) -> Iterator[tuple[int, Outcome[M]]]:
-        """Ask brokers like `brokers`. Yield each answer with its node, and errors in the places of answers.
+        """Ask brokers as `brokers` does. Yield each node with its answer, or with the error in its place.
 
         `nodes`: only these.
         """
@@ -152,7 +152,7 @@ class Calls:
         min_version: int = 0,
         max_version: int | None = None,
     ) -> dict[K, Outcome[V]]:
-        """Ask each node for its keys, all at once; keys whose error may pass are routed and asked again.
+        """Ask each node for its keys, all at once; keys with an error that may pass are routed and asked again.
 
         `take` raises ClientError for the whole answer. Raises what `routes` does, and UnsupportedApi.
         """
@@ -196,7 +196,7 @@ class Calls:
         min_version: int = 0,
         max_version: int | None = None,
     ) -> dict[str, Outcome[V]]:
-        """Call `each` by coordinator, with groups or with keys of another `kind` that have one."""
+        """Call `each` by coordinator, for groups or for keys of another `kind` that have coordinators."""
         return self.each(groups, self.by_coordinator(kind), ask, take, min_version=min_version, max_version=max_version)
 
     def group(
@@ -250,7 +250,7 @@ class Calls:
         return nodes, failures
 
     def moved_leader(self, partitions: Sequence[Partition], left_ms: int) -> Routes[Partition]:
-        """Route like `by_leader` after an answer that named a wrong leader: ask for the topics first."""
+        """Route as `by_leader` does after an answer that named a wrong leader: ask for the topics first."""
         with contextlib.suppress(Unreachable):
             self.network.refresh({name for name, _ in partitions}, timeout_ms=left_ms)
         return self.by_leader(partitions, left_ms)
@@ -276,11 +276,11 @@ class Calls:
 
 
 class NotFound(BrokerError):
-    """The client itself found that a topic or partition is missing: asking again does not help."""
+    """A topic or partition that the client itself found missing: asking again does not help."""
 
 
 def answered(answers: type[M], take: Callable[[M], V]) -> Callable[[Message, object], V]:
-    """Return `take`, of answers of a class, as `Calls.each` calls it."""
+    """Return the function that `Calls.each` calls: `take` for an answer of the right class."""
 
     def taken(answer: Message, _asked: object) -> V:
         assert isinstance(answer, answers)

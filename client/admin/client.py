@@ -49,7 +49,7 @@ class Admin:
     users: cached_property[Users] = _subject("users", "Users")
     quotas: cached_property[Quotas] = _subject("quotas", "Quotas")
     cluster: cached_property[ClusterInfo] = _subject("cluster", "ClusterInfo")
-    """Brokers, and features."""
+    """The brokers of the cluster and its features."""
     transactions: cached_property[Transactions] = _subject("transactions", "Transactions")
     redrives: cached_property[Redrives] = _subject("redrives", "Redrives")
     """Redrives of dead letters, by requests that only shareq serves."""

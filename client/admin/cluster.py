@@ -22,8 +22,8 @@ _SAFE_DOWNGRADE: Final = 2
 
 
 class BrokerInfo(NamedTuple):
-    """A broker. Sizes in bytes: of all its partitions, and of the volumes they are on; None if the broker does not
-    report them.
+    """A broker. Sizes are in bytes, of all its partitions and of their volumes; None if the broker does not report
+    them.
     """
 
     node: int
@@ -94,7 +94,7 @@ class ClusterInfo:
         return [Feature(name, levels.get(name, 0), *ranges.get(name, (0, 0))) for name in sorted(ranges | levels)]
 
     def set_features(self, levels: Mapping[str, int], *, dry_run: bool = False) -> None:
-        """Raise or lower features, all or nothing; a lowering only where nothing is lost. Raises BrokerError."""
+        """Raise or lower features, all or none; a feature is lowered only where nothing is lost. Raises BrokerError."""
         now = {feature.name: feature.level for feature in self.features()}
         updates = [
             FeatureUpdateKey(name, level, upgrade_type=_SAFE_DOWNGRADE if level < now.get(name, 0) else _UPGRADE)

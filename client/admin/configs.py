@@ -24,7 +24,7 @@ from shareq.protocol.generated.list_config_resources import ListConfigResourcesR
 from shareq.protocol.primitives import Message
 
 KINDS: Final[dict[str, int]] = {"topic": 2, "broker": 4, "broker-logger": 8, "client-metrics": 16, "group": 32}
-"""Kinds of resources, by our names for Kafka's numbers. The broker of the name "" stands for all brokers."""
+"""Kinds of resources, by our names for Kafka's numbers. The broker named "" stands for all brokers."""
 _NAMES: Final = {number: name for name, number in KINDS.items()}
 _AT_BROKER: Final = (KINDS["broker"], KINDS["broker-logger"])
 _LONGEST_ID: Final = 10  # of a broker, in digits: `int` refuses very long ones
@@ -77,7 +77,7 @@ class Change(NamedTuple):
 
 
 class Configs:
-    """The configs of a cluster."""
+    """The configs of a cluster's resources."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

@@ -73,7 +73,7 @@ CommittedOffsets = dict[Partition, Outcome[Committed]]
 
 
 class ConsumerGroups:
-    """The consumer groups of a cluster. Listed and deleted by `Groups`."""
+    """The consumer groups of a cluster. `Groups` lists and deletes them."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -169,7 +169,7 @@ _MOVED: Final = frozenset(
 
 
 def _moved(rows: Mapping[Partition, Outcome[int]]) -> ClientError | None:
-    """Return the error in a commit's rows that in other answers applies to the whole group; None if no row has one."""
+    """Return the first error in a commit's rows that concerns the whole group; None if there is none."""
     return next((each for each in rows.values() if isinstance(each, BrokerError) and each.code in _MOVED), None)
 
 

@@ -1,4 +1,4 @@
-"""The operations common to groups of all kinds: their list, and their end."""
+"""The operations common to groups of all kinds: listing and deleting."""
 
 from __future__ import annotations
 

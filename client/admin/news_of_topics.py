@@ -1,4 +1,4 @@
-"""Waits until brokers have heard of new topics: on Apache Kafka, a moment after their controller has made them."""
+"""Waits until brokers know new topics: Apache Kafka's brokers learn of them a moment after the controller."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def wait_until_known(network: Network, names: Collection[str]) -> None:
 
 
 def _behind(network: Network, nodes: Collection[int], request: MetadataRequest, timeout_ms: int) -> set[int]:
-    """Return the nodes that answer and lack something."""
+    """Return the nodes that answer but lack something."""
     asked: dict[int, Exchange] = {}
     for node in nodes:
         with contextlib.suppress(Unreachable):

@@ -39,7 +39,7 @@ def parse_place(text: str, now_ms: int) -> Place:
 
 
 def parse_duration(text: str) -> int:
-    """Read a duration as 90s, 5m, 2h or 7d, in milliseconds. Raises ValueError for any other text."""
+    """Read a duration such as 90s, 5m, 2h or 7d, and return milliseconds. Raises ValueError for any other text."""
     found = _DURATION.fullmatch(text)
     if found is None or not text.isascii():
         raise ValueError(f"{text}: must be a duration as 5m")
@@ -47,7 +47,7 @@ def parse_duration(text: str) -> int:
 
 
 def parse_moment(text: str) -> int:
-    """Read a time, in milliseconds since the epoch. Raises ValueError for any other text."""
+    """Read a time, and return milliseconds since the epoch. Raises ValueError for any other text."""
     read = datetime.fromisoformat(text)
     aware = read if read.tzinfo is not None else read.replace(tzinfo=timezone.utc)  # noqa: UP017
     return int(aware.timestamp() * 1000)

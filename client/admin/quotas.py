@@ -37,9 +37,7 @@ class Quotas:
         self._calls = calls
 
     def find(self, entity: Mapping[str, str | None] | None = None, kinds: Sequence[str] = ()) -> list[Quota]:
-        """Return the quotas whose entity has these names and kinds, and possibly others; all quotas if none are
-        given.
-        """
+        """Return the quotas whose entity has these names and kinds, and possibly others; all quotas by default."""
         rows = [
             ComponentData(kind, _DEFAULT if name is None else _EXACT, name) for kind, name in (entity or {}).items()
         ]

@@ -1,4 +1,4 @@
-"""Dead letters: the existing queues, the content of a letter, and redrives, which only shareq has."""
+"""Dead letters: the queues that exist, the content of a letter, and redrives, which only shareq offers."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ class LetterFilter(NamedTuple):
 
     @property
     def takes_all(self) -> bool:
-        """Return whether the filter takes every letter."""
+        """True if the filter takes every letter."""
         return self == _ALL
 
     def takes(self, letter: Letter, timestamp: int) -> bool:
-        """Return whether the filter takes a letter whose record has this time."""
+        """Return True if the filter takes a letter whose record has this time."""
         died_ms = timestamp if letter.died_ms is None else letter.died_ms
         offset = -1 if letter.offset is None else letter.offset
         return (
@@ -157,24 +157,24 @@ class SentRange(NamedTuple):
     letters: LetterFilter
 
     def has(self, offset: int, letter: Letter, timestamp: int) -> bool:
-        """Return whether the letter at `offset`, whose record has this time, was sent back."""
+        """Return True if the letter at `offset`, whose record has this time, was sent back."""
         within = self.first_offset <= offset < self.next_offset and not _in(offset, self.stayed)
         return (within or _in(offset, self.beyond)) and self.letters.takes(letter, timestamp)
 
     @property
     def upto(self) -> int:
-        """Behind the last letter that may have been sent back."""
+        """The offset after the last letter that may have been sent back."""
         return max(self.next_offset, self.beyond[-1][1] + 1 if self.beyond else 0)
 
 
 class SentLetters:
-    """The letters of a queue that redrives have sent back; no letters on brokers other than shareq."""
+    """The letters of a queue that redrives have sent back; none on brokers other than shareq."""
 
     def __init__(self, ranges: Sequence[SentRange]) -> None:
         self.ranges = tuple(ranges)
 
     def has(self, partition: int, offset: int, letter: Letter, timestamp: int) -> bool:
-        """Return whether a redrive has sent back the letter at `offset`, whose record has this time."""
+        """Return True if a redrive has sent back the letter at `offset`, whose record has this time."""
         return any(each.partition == partition and each.has(offset, letter, timestamp) for each in self.ranges)
 
     def upto(self, partition: int) -> int:
@@ -215,7 +215,7 @@ class Redrives:
             raise BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", f"{DLQ_TOPIC_NAME}={name}: {problem}.")
 
     def _rules(self) -> QueueRules | None:
-        """Return the brokers' rules for queues; None if they do not report them, or this user may not see them."""
+        """Return the brokers' rules for queues; None if brokers do not report them, or this user may not see them."""
         broker = str(min(self._calls.network.brokers()))
         for _, outcome in Configs(self._calls).describe(
             [("broker", broker)], [DLQ_TOPIC_NAME_PREFIX, DLQ_AUTO_CREATE_TOPICS, DLQ_TOPICS]
@@ -242,9 +242,9 @@ class Redrives:
             return None
 
     def _enabled(self, configs: Configs, topics: Sequence[str]) -> dict[str, bool | None]:
-        """Return for each topic whether it is enabled as a queue; None if this user may not read that.
+        """Return by topic True if it is enabled as a queue; None if this user may not read that.
 
-        In a cluster without that property, a topic is one if the node in front of the cluster names it.
+        In a cluster without that property, a topic is a queue if the node in front of the cluster names it.
         """
         enabled: dict[str, bool | None] = {}
         undecided: list[str] = []
@@ -272,19 +272,22 @@ class Redrives:
         return found
 
     def start(self, request: StartRedriveRequest) -> None:
-        """Start a redrive, which runs in the broker. Raises BrokerError, and UnsupportedApi on any other broker."""
+        """Start a redrive, which runs in the broker.
+
+        Raises BrokerError, and UnsupportedApi on brokers other than shareq.
+        """
         self._calls.any(request, StartRedriveResponse, f"redrive {request.name}")
 
     def find(self, names: Sequence[str] | None = None) -> Iterator[tuple[str, Outcome[Redrive]]]:
-        """Return redrives by name, or all that are known."""
+        """Return the redrives of these names, or all known redrives."""
         request = DescribeRedrivesRequest(None if names is None else list(names))
         for row in self._calls.any(request, DescribeRedrivesResponse, "redrives").redrives:
             yield row.name, refused(row.error_code, f"redrive {row.name}", row.error_message) or _redrive(row)
 
     def sent_back_from(self, queue: str) -> SentLetters:
-        """Return the letters of a queue that redrives have sent back, and will not send again unless they are asked to.
+        """Return the letters of a queue that redrives have sent back, and will not send again unless asked to.
 
-        Nothing on brokers that have no redrives.
+        Brokers without redrives have no such letters.
         """
         request = DescribeRedrivesRequest([], sent_from=queue)
         try:
@@ -294,7 +297,7 @@ class Redrives:
         return SentLetters([each for row in found if not row.error_code for each in _sent(row)])
 
     def cancel(self, name: str) -> None:
-        """Stop a redrive; letters that it has not sent yet stay. Raises BrokerError."""
+        """Stop a redrive; letters that it has not sent yet stay in the queue. Raises BrokerError."""
         self._calls.any(CancelRedriveRequest(name), CancelRedriveResponse, f"redrive {name}")
 
 

@@ -1,4 +1,4 @@
-"""The trace of a redrive in the headers of a record that it sent back."""
+"""The headers by which a redrive marks a record that it sends back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SentBack(NamedTuple):
     group: str | None
 
     def __str__(self) -> str:
-        """Format for people: sent back from dlq.orders-0:42, 2nd time."""
+        """Return text for people, such as: sent back from dlq.orders-0:42, 2nd time."""
         times = "" if self.times is None else f", {_ordinal(self.times)} time"
         return f"sent back from {self.queue}-{self.partition}:{self.offset}{times}"
 

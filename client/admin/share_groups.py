@@ -1,4 +1,4 @@
-"""Share groups (KIP-932): members, start offsets and lag, how offsets are changed, and groups that are paused."""
+"""Share groups (KIP-932): members, start offsets, lag, changes of offsets, and paused groups."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ Positions = dict[Partition, Outcome[SharePosition]]
 
 
 class ShareGroups:
-    """The share groups of a cluster. Listed and deleted by `Groups`."""
+    """The share groups of a cluster. `Groups` lists and deletes them."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -105,7 +105,7 @@ class ShareGroups:
     def all_offsets(
         self, group_id: str, topics: Mapping[str, Collection[int]] | None = None
     ) -> dict[Partition, SharePosition]:
-        """Return `offsets` of one group; an error of one partition is retried, or raised, for the whole group."""
+        """Return the `offsets` of one group; an error of one partition is retried, or raised, for the whole group."""
 
         def take(answer: DescribeShareGroupOffsetsResponse) -> dict[Partition, SharePosition]:
             with_errors = only(_positions(answer), group_id)
@@ -119,7 +119,7 @@ class ShareGroups:
         return self._calls.group(group_id, *alteration(group_id, offsets))
 
     def delete_offsets(self, group_id: str, topics: Sequence[str]) -> dict[str, Outcome[bool]]:
-        """Let an empty group forget topics: it begins with them as a new group would."""
+        """Let an empty group forget topics: it begins them again as a new group would."""
 
         def take(answer: DeleteShareGroupOffsetsResponse) -> Outcome[dict[str, Outcome[bool]]]:
             return refused(answer.error_code, f"share group {group_id}", answer.error_message) or {
@@ -141,7 +141,7 @@ class ShareGroups:
         return self._alter(group_ids, Change(set={PAUSED: "true"}), dry_run)
 
     def resume(self, group_ids: Iterable[str], *, dry_run: bool = False) -> dict[str, Outcome[bool]]:
-        """Have records handed out to groups again. A group that is not paused stays unchanged."""
+        """Let groups get records again. A group that is not paused stays unchanged."""
         return self._alter(group_ids, Change(delete=[PAUSED]), dry_run)
 
     def _alter(self, group_ids: Iterable[str], change: Change, dry_run: bool) -> dict[str, Outcome[bool]]:
@@ -150,7 +150,7 @@ class ShareGroups:
         return {name: outcome for (_, name), outcome in altered.items()}
 
     def paused(self, group_ids: Iterable[str]) -> dict[str, bool | None]:
-        """Return by group True if it is paused; None if the cluster does not report it, or not to this user."""
+        """Return by group True if it is paused; None if the cluster does not report that, or not to this user."""
         found: dict[str, bool | None] = {}
         for (_, name), outcome in Configs(self._calls).describe([("group", each) for each in group_ids], [PAUSED]):
             values = [] if isinstance(outcome, ClientError) else [each.value != NOT_PAUSED for each in outcome]
@@ -193,7 +193,7 @@ def alteration(
     type[AlterShareGroupOffsetsResponse],
     Callable[[AlterShareGroupOffsetsResponse], Outcome[dict[Partition, Outcome[int]]]],
 ]:
-    """Return the request of `alter_offsets`, the class of its answers, and the function that reads one."""
+    """Return the request of `alter_offsets`, the class of its answers, and the function that reads an answer."""
     topics = [
         AlterShareGroupOffsetsRequestTopic(
             name, [AlterShareGroupOffsetsRequestPartition(number, offsets[name, number]) for number in numbers]

@@ -69,7 +69,10 @@ class TopicInfo(NamedTuple):
 
 
 class NewTopic(NamedTuple):
-    """A topic to create; -1 is the broker's default. `assignment`: replicas by partition, in place of both numbers."""
+    """A topic to create; -1 stands for the broker's default.
+
+    `assignment` has replicas by partition, instead of both numbers.
+    """
 
     name: str
     partitions: int = _BROKERS_DEFAULT
@@ -79,7 +82,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """A topic that was created, or would be; numbers are -1 if the broker does not report them."""
+    """A topic that was created, or would be by a dry run; numbers are -1 if the broker does not report them."""
 
     name: str
     topic_id: bytes
@@ -103,7 +106,7 @@ class Topics:
     # -- look
 
     def all(self) -> Iterator[TopicInfo]:
-        """Return all topics that this user may see, with internal ones, by name; in pages of 2,000 partitions if
+        """Yield all topics that this user may see, internal ones included, by name; in pages of 2,000 partitions if
         supported.
         """
         for outcome in self._pages([]):
@@ -187,7 +190,7 @@ class Topics:
         }
 
     def trim(self, before: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
-        """Remove the records below these offsets (-1: all records). The value is the log's new start offset."""
+        """Remove the records below these offsets (-1: all). The value is the log's new start offset."""
         timeout_ms = self._calls.network.config.request_timeout_ms
 
         def ask(partitions: list[Partition]) -> Message:
@@ -214,9 +217,9 @@ class Topics:
     def offsets(
         self, times: Mapping[Partition, int], *, committed_only: bool = False
     ) -> dict[Partition, Outcome[OffsetAt]]:
-        """Return the first offset at or after a time, in milliseconds since the epoch, or EARLIEST or LATEST.
+        """Return the first offset at or after a time: milliseconds since the epoch, EARLIEST or LATEST.
 
-        LATEST is the high watermark, with `committed_only` the end of decided transactions.
+        LATEST is the high watermark; with `committed_only`, it is the end of decided transactions.
         """
 
         def ask(partitions: list[Partition]) -> Message:
@@ -228,7 +231,7 @@ class Topics:
         return found
 
     def log_ranges(self, topics: Mapping[str, Collection[int]]) -> dict[Partition, LogRange]:
-        """Return where the logs of partitions start and end. Raises the error of the first that has one."""
+        """Return where the logs of partitions start and end. Raises the error of the first partition that has one."""
         wanted = [(name, number) for name, numbers in topics.items() for number in numbers]
         starts, ends = self._all_offsets(wanted, EARLIEST), self._all_offsets(wanted, LATEST)
         return {each: LogRange(starts[each], ends[each]) for each in wanted}
@@ -247,7 +250,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def _joined(rows: Iterator[DescribeTopicPartitionsResponseTopic]) -> Iterator[tuple[str, Outcome[TopicInfo]]]:
-    """Yield topics, joining those that a page had cut in two."""
+    """Yield topics; one that was cut in two by a page is joined."""
     for _, parts in groupby(rows, key=lambda row: row.name):
         first, *more = parts
         yield _outcome(first, [each for part in (first, *more) for each in part.partitions])

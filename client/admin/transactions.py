@@ -27,11 +27,11 @@ from shareq.protocol.primitives import Message
 
 _ANY_AGE: Final = -1
 _FENCING_TIMEOUT_MS: Final = 1
-"""The timeout that Apache Kafka's tools have, too: the transaction is only begun to end the one before it."""
+"""The timeout of Apache Kafka's own tools: the new transaction only serves to end the one before it."""
 
 
 class TransactionListing(NamedTuple):
-    """A transactional id and the state of its last transaction, by Apache Kafka's names."""
+    """A transactional id and the state of its last transaction, in Apache Kafka's words."""
 
     transactional_id: str
     producer_id: int
@@ -51,7 +51,7 @@ class Transaction(NamedTuple):
 
 
 class Producer(NamedTuple):
-    """A producer that wrote to a partition; `open_from` is the first offset of its open transaction, None without."""
+    """A producer that wrote to a partition; `open_from` is the first offset of its open transaction, or None."""
 
     producer_id: int
     producer_epoch: int
@@ -69,8 +69,8 @@ class Transactions:
     def find(
         self, states: Sequence[str] = (), producer_ids: Sequence[int] = (), open_for_ms: int | None = None
     ) -> Iterator[TransactionListing]:
-        """Return transactional ids, broker by broker; if given, only with these states and producers, and open for
-        longer.
+        """Return transactional ids, broker by broker; if given, only those with these states and producers, or
+        transactions open for longer.
         """
         age = _ANY_AGE if open_for_ms is None else open_for_ms
         request = ListTransactionsRequest(list(states), list(producer_ids), age)
@@ -79,7 +79,7 @@ class Transactions:
                 yield TransactionListing(row.transactional_id, row.producer_id, row.transaction_state)
 
     def describe(self, transactional_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[Transaction]]]:
-        """Return transactional ids by name; TRANSACTIONAL_ID_NOT_FOUND for one that does not exist."""
+        """Yield the descriptions of transactional ids; TRANSACTIONAL_ID_NOT_FOUND for one that does not exist."""
         for some in batched(transactional_ids):
             described = answered(DescribeTransactionsResponse, _described)
             yield from self._calls.each_group(some, DescribeTransactionsRequest, described, kind=TRANSACTION).items()
@@ -92,7 +92,7 @@ class Transactions:
         return take_over(self._calls, transactional_id, timeout_ms=_FENCING_TIMEOUT_MS).producer_epoch
 
     def producers(self, partitions: Iterable[Partition]) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
-        """Return the producers that partitions remember."""
+        """Return the producers that these partitions remember."""
 
         def ask(some: Sequence[Partition]) -> Message:
             return DescribeProducersRequest([TopicRequest(name, numbers) for name, numbers in by_topic(some).items()])
@@ -123,7 +123,10 @@ class Transactions:
         return hanging
 
     def hanging(self, partition: Partition, first_offset: int) -> Producer:
-        """Return the producer whose open transaction begins there. BrokerError INVALID_TXN_STATE if none hangs."""
+        """Return the producer whose open transaction begins at this offset.
+
+        BrokerError INVALID_TXN_STATE if there is none.
+        """
         name, number = partition
         known = only(self.producers([partition]), partition)
         hanging = next((each for each in known if each.open_from == first_offset), None)

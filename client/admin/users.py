@@ -1,4 +1,4 @@
-"""Users that log in with SCRAM: which there are, their passwords set and removed."""
+"""SCRAM users: listing them, setting and removing their passwords."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _NAMES: Final = {number: name for name, number in MECHANISMS.items()}
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 DEFAULT_ITERATIONS: Final = 8192
-"""The number that Apache Kafka's tools take."""
+"""The number of iterations that Apache Kafka's tools use."""
 MOVED_TOGETHER: Final = 1_000
 
 
@@ -79,9 +79,9 @@ class Users:
     def set_password(
         self, user: str, password: str, mechanism: str, salt: bytes, iterations: int = DEFAULT_ITERATIONS
     ) -> Outcome[bool]:
-        """Let a user log in with this password, and no other, by a mechanism. `salt`: some 16 random bytes.
+        """Let a user log in with this password, and no other, by a mechanism. `salt`: about 16 random bytes.
 
-        The password is not sent: the keys that the broker keeps are computed here.
+        The password is not sent: the keys that the broker stores are computed here.
         """
         salted = hashlib.pbkdf2_hmac(_HASHES[mechanism], password.encode(), salt, iterations)
         row = ScramCredentialUpsertion(user, MECHANISMS[mechanism], iterations, salt, salted)
@@ -105,7 +105,7 @@ class Users:
     def add_kept(self, credentials: Sequence[KeptCredential]) -> list[Outcome[bool]]:
         """Add credentials with their keys; DUPLICATE_RESOURCE if the user has a different one for the mechanism.
 
-        An empty call only asks whether the broker supports this. Raises BrokerError, and UnsupportedApi as above.
+        An empty call only asks whether the broker supports this. Raises as `kept` does.
         """
         outcomes: list[Outcome[bool]] = []
         for at in range(0, len(credentials) or 1, MOVED_TOGETHER):

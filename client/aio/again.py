@@ -2,8 +2,8 @@
 
 A record with the same key, value, headers and time is appended, with three additional headers: the time it waits for
 (`shareq.not.before.ms`), its group, and the time of the copy. Members of other groups that know the headers accept the
-copy without using it: they get the original. A crash in between leaves both records, so delivery is at least once, as
-everywhere here.
+copy without using it: they get the original. A crash between the two steps leaves both records, so delivery is at least
+once, as everywhere here.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ def is_for_another(headers: Headers, group: str) -> bool:
 
 
 def may_move_s(record: ShareRecord) -> float:
-    """Return the time from which it may be sent again, in seconds since the epoch; 0 for at once."""
+    """Return the time from which a record may be sent again, in seconds since the epoch; 0 for at once."""
     since = ms_of(record.headers, SINCE)
     size = len(record.value or b"") + len(record.key or b"")
     return since / 1000 + max(PAUSE_S, size / BYTES_PER_S) if since else 0.0
 
 
 def headers_again(headers: Headers, group: str, due: float, now: float) -> Headers:
-    """Return the headers of the record that is sent in the place of this one."""
+    """Return the headers of the copy that replaces a record."""
     kept = tuple(each for each in headers if each[0] not in (NOT_BEFORE, GROUP, SINCE))
     times = (NOT_BEFORE, b"%d" % round(due * 1000)), (SINCE, b"%d" % round(now * 1000))
     return (*kept, *times, (GROUP, group.encode()))
 
 
 class Again:
-    """The copies of one member's waiting records. No connection is opened before a record waits."""
+    """The copies of one member's waiting records. Connections are opened only once a record waits."""
 
     def __init__(self, servers: str, group: str, properties: Mapping[str, str]) -> None:
         self._servers = servers
@@ -81,7 +81,7 @@ class Again:
                 early.reached(tp, await self._end(self._network, tp, topic))
 
     async def send(self, record: ShareRecord, due: float) -> bool:
-        """Send a record again, and accept it. Return False if it was not sent, and must still be kept."""
+        """Send a record again, and accept the original. Return False if it was not sent, and must still be kept."""
         if any("\ufffd" in name for name, _ in record.headers):
             return False  # the bytes that were there are not known here
         if self._producer is None:
@@ -109,7 +109,7 @@ class Again:
         return True
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         if self._producer is not None:
             await self._producer.close()
         if self._network is not None:
@@ -145,12 +145,12 @@ class Upkeep:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin, if it does not run."""
+        """Start the task unless it runs already."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run(), name="records that wait")
 
     async def stop(self) -> None:
-        """End, and close the connections. A record that is being sent may then be in the log twice."""
+        """Stop the task, and close the connections. A record that is being sent may then be in the log twice."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

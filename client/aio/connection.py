@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 MAX_PORT: Final = 65_535
 END_S: Final = 1.0
-"""The time that the peer has to end TLS in turn; then the socket is closed without it."""
+"""The seconds that the peer has to end TLS, too; then the socket is closed."""
 
 
 class LoopWire(asyncio.Protocol):
-    """A transport, which `connect` opens. It is one of `sockets` for as long as it has a socket."""
+    """The transport that `connect` opens. It is one of `sockets` as long as it has a socket."""
 
     def __init__(self, protocol: ConnectionProtocol, max_frame_bytes: int, sockets: set[LoopWire]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -54,11 +54,11 @@ class LoopWire(asyncio.Protocol):
     # -- what the connection asks for
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return a timeout."""
+        """Return a context that raises TimeoutError at this time."""
         return asyncio.timeout_at(by)
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock for coroutines that run side by side."""
+        """Return a lock for coroutines that run concurrently."""
         return asyncio.Lock()
 
     async def writable(self) -> None:
@@ -66,7 +66,7 @@ class LoopWire(asyncio.Protocol):
         await self._writable.wait()
 
     async def write(self, data: bytes, by: float) -> None:
-        """Hand it to the transport at once, or with all that answers of this turn lead to."""
+        """Pass bytes to the transport, at once or behind answers of this turn of the loop that are collected."""
         if self._behind_answers is not None:
             self._behind_answers.append(data)
             return
@@ -74,7 +74,7 @@ class LoopWire(asyncio.Protocol):
         self._transport.write(data)
 
     async def wait(self, exchange: Sent[T], by: float) -> None:
-        """Return when an exchange is done, or at this time."""
+        """Return when an exchange is done, or at the time `by`."""
         waiter: asyncio.Future[None] = self._loop.create_future()
         exchange.waiters.append(waiter)
         try:
@@ -86,11 +86,11 @@ class LoopWire(asyncio.Protocol):
             exchange.waiters.remove(waiter)
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Continue a dialogue; a SCRAM login's answer may need 20 ms of hashing, for which a thread is used."""
+        """Continue a dialogue. The answer to a SCRAM login may need 20 ms of hashing, which a thread does."""
         return await asyncio.to_thread(step, dialogue, answer) if self._hashes else step(dialogue, answer)
 
     def probe(self) -> str | None:
-        """Return None: the loop notices how a connection ends."""
+        """Return None: the loop itself notices the end of a connection."""
         return None
 
     def end(self) -> None:
@@ -101,7 +101,7 @@ class LoopWire(asyncio.Protocol):
             self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
 
     async def wait_closed(self) -> None:
-        """Return when the socket of a closed connection is closed, too, which TLS holds open for the peer's last word.
+        """Return when the socket of a closed connection is closed, too: TLS keeps it open for the peer's last bytes.
 
         A loop that ends earlier leaves the socket open.
         """
@@ -120,7 +120,7 @@ class LoopWire(asyncio.Protocol):
             await self._gone.wait()
 
     async def connect(self, address: Address, config: ClientConfig, context: ssl.SSLContext | None) -> None:
-        """Connect and shake hands. Raises Unreachable, AuthenticationFailed."""
+        """Connect, with a TLS handshake if need be. Raises Unreachable, AuthenticationFailed."""
         peer = self.connection.peer
         if not 0 < address.port <= MAX_PORT:  # asyncio would raise an IndexError of its own
             raise Unreachable(f"{peer} cannot be reached: port {address.port} is not from 1 to {MAX_PORT}")
@@ -198,7 +198,10 @@ class LoopWire(asyncio.Protocol):
                 self.connection.take(part)
 
     def _cut(self, size: int) -> bytes:
-        """Take this many bytes off the input; each byte, except those of the last few parts, is copied at most once."""
+        """Return the first `size` bytes of the input.
+
+        Each byte, except those of the last few parts, is copied at most once.
+        """
         parts = self._parts
         self._held -= size
         rest = b""
@@ -233,10 +236,10 @@ async def open_connection(
     sockets: set[LoopWire],
     by: float,
 ) -> Connection:
-    """Connect, shake hands, log in by this time. `name` is what errors call the broker. Its wire is one of `sockets`
-    for as long as it has one, which is longer than it is open.
+    """Open a connection, with TLS and login, until the time `by`. Errors call the broker `name`.
 
-    Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError.
+    The wire is one of `sockets` as long as it has a socket, which is longer than it is open. Raises Unreachable,
+    AuthenticationFailed, UnsupportedApi, BrokerError.
     """
     peer = peer_of(address, name)
     wire = LoopWire(dialogue_with(peer, config), config.receive_message_max_bytes, sockets)

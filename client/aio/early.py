@@ -24,12 +24,12 @@ TOO_FAR: Final = "%s is %s: more than max_delay (%g s) ahead"
 
 
 def not_before_s(headers: Iterable[tuple[str, bytes | None]]) -> float:
-    """Return the time in the header NOT_BEFORE, in seconds since the epoch; 0 for at once, and for an invalid time."""
+    """Return the time in the header NOT_BEFORE, in seconds since the epoch; 0 without one, or for an invalid one."""
     return ms_of(headers, NOT_BEFORE) / 1000
 
 
 def ms_of(headers: Iterable[tuple[str, bytes | None]], wanted: str) -> int:
-    """Return the number in the first header of this name that has one, else 0."""
+    """Return the number in the first header of this name that holds one, else 0."""
     for name, value in headers:
         if name == wanted and value is not None and value.isdigit() and len(value) <= LONGEST_TIME:
             return int(value)
@@ -41,7 +41,7 @@ WORN: Final = 3
 
 
 class _Waiting(NamedTuple):
-    """Times in seconds since the epoch."""
+    """A record that waits. Times are seconds since the epoch."""
 
     due: float
     record: ShareRecord
@@ -70,7 +70,7 @@ class EarlyRecords:
         return len(self._kept)
 
     def reached(self, tp: TopicIdPartition, end: int) -> None:
-        """Note that the log of a partition has records up to `end`, exclusive."""
+        """Note that a partition's log has records up to `end`, exclusive."""
         if end > self._ends.get(tp, 0):
             self._ends[tp] = end
 
@@ -131,7 +131,7 @@ class EarlyRecords:
         return found
 
     def take_all(self) -> list[ShareRecord]:
-        """Take out everything but records whose lock was lost."""
+        """Remove and return all records except those whose lock was lost."""
         left = [waiting.record for waiting in self._kept.values() if waiting.record.state is not State.LOST]
         self._kept.clear()
         self._due.clear()

@@ -1,4 +1,4 @@
-"""The brokers of a cluster on the running event loop: the core, and its driver on asyncio."""
+"""The brokers of a cluster on the running event loop: the core with a driver for asyncio."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shareq.client.security.tls import tls_context
 
 
 class LoopDriver:
-    """Sockets and time of the running event loop. Coroutines of several tasks may wait side by side."""
+    """The driver for sockets and time of the running event loop. Coroutines of several tasks may wait concurrently."""
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
@@ -33,21 +33,21 @@ class LoopDriver:
         return self._loop.time()
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock for coroutines that run side by side."""
+        """Return a lock for coroutines that run concurrently."""
         return asyncio.Lock()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
         await asyncio.sleep(seconds)
 
     async def open(self, address: Address, name: str, by: float) -> Connection:
-        """Connect, shake hands and log in by this time."""
+        """Open a connection, with TLS and login, until the time `by`."""
         if self._context is None and self._config.tls is not None:
             self._context = tls_context(self._config.tls)
         return await open_connection(address, name, self._config, self._context, self._sockets, by)
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Wait until all are done."""
+        """Wait until all exchanges are done."""
         await asyncio.gather(*(exchange.settled() for exchange in exchanges))
 
     async def wait_closed(self) -> None:

@@ -38,7 +38,7 @@ _UNKNOWN: Final[tuple[float, list[int]]] = (0.0, [])
 
 CompressionName = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 _SAY_AFTER: Final = 3
-"""Failed lookups of a topic until a line is logged: a topic just created is not known everywhere at once."""
+"""The failed lookups of a topic before a line is logged: brokers learn of a new topic at different times."""
 _COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
 
 
@@ -47,15 +47,15 @@ class ProducerMetrics:
     """Counters of a producer since its creation, and its unsent records (`buffered`, `buffered_bytes`)."""
 
     sent: int = 0
-    """Records that were handed over by `send`."""
+    """Records passed to `send`."""
     appended: int = 0
     failed: int = 0
     requests: int = 0
-    """Batches that were sent, retries included."""
+    """Batches sent, retries included."""
     retries: int = 0
-    """Batches among them that were sent again after an error."""
+    """Batches sent again after an error."""
     buffered: int = 0
-    """Records that are neither written down nor failed."""
+    """Records that are neither written nor failed yet."""
     buffered_bytes: int = 0
 
 
@@ -124,7 +124,7 @@ class Producer:
 
     @property
     def metrics(self) -> ProducerMetrics:
-        """The current metrics."""
+        """The current values of the metrics."""
         buffered = self._counts["sent"] - self._counts["appended"] - self._counts["failed"]
         return ProducerMetrics(**self._counts, buffered=buffered, buffered_bytes=self._buffered)
 
@@ -248,7 +248,7 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> Appended:
-        """Send like `send`, and wait until the record is written down."""
+        """Send a record as `send` does, and wait until it is written."""
         return await (
             await self.send(topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms)
         )
@@ -299,7 +299,7 @@ class Producer:
         outcome: Outcome,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """Put a record, which has its time, into the batch of its partition."""
+        """Put a record with a timestamp into the batch of its partition."""
         place = topic, partition
         lane = self._lanes.get(place)
         if lane is None:
@@ -315,7 +315,7 @@ class Producer:
             self._tasks[place] = loop.create_task(self._drain(lane), name=f"produce {topic}-{partition}")
 
     def _finished(self, size: int, error: ClientError | None) -> None:
-        """Take note of a record that is written, or has failed."""
+        """Note that a record is written, or has failed."""
         self._buffered -= size
         self._counts["appended" if error is None else "failed"] += 1
         if self._waiters:
@@ -408,7 +408,7 @@ class Producer:
 
 
 class _Together:
-    """The records of one `send_batch`, which have one future."""
+    """The records of one `send_batch` call, which have one future."""
 
     def __init__(self, future: asyncio.Future[int], finished: Callable[[int, ClientError | None], None]) -> None:
         self.future = future
@@ -418,7 +418,7 @@ class _Together:
         self._error: ClientError | None = None
 
     def one_more(self, size: int) -> Outcome:
-        """Return the outcome of a record of this size."""
+        """Count a record of this size, and return its outcome."""
         self._sent += 1
         self._left += 1
         return partial(self._outcome, size)

@@ -1,4 +1,4 @@
-"""Signals that end a program on an event loop, on Windows too, whose loops know none."""
+"""Signals that end a program on an event loop, also on Windows, whose event loops support none."""
 
 from __future__ import annotations
 

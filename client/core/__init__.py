@@ -1,1 +1,1 @@
-"""A client's rules, once: coroutines that wait only for objects of their driver. Pure."""
+"""The rules of both clients as coroutines that wait only for objects of their driver. Pure."""

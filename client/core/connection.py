@@ -1,5 +1,5 @@
 """A connection to one broker, over any socket: the order of requests, the request of each answer, and the meaning of
-its end.
+the end of the connection.
 
 Requests may be sent while others wait for their answers, which come in the order of requests. One that is not answered
 in time ends the connection, since a later answer could not be matched to its request. Times are the wire's, in seconds.
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Waiter(Protocol):
-    """A waiter that an exchange wakes when it is done, unless it waits no longer."""
+    """A waiting caller that an exchange wakes when it is done."""
 
     def done(self) -> bool: ...
 
@@ -44,20 +44,20 @@ class Wire(Protocol):
         """Return a context that raises TimeoutError at this time; it need not if every wait in it has a deadline."""
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock for coroutines that may run side by side."""
+        """Return a lock for coroutines that may run concurrently."""
 
     @property
     def is_writable(self) -> bool:
-        """Return whether `writable` would not wait."""
+        """True if `writable` would not wait."""
 
     async def writable(self) -> None:
         """Wait until the peer reads."""
 
     async def write(self, data: bytes, by: float) -> None:
-        """Send. How it fails is left with the connection."""
+        """Send bytes. The connection learns of a failure."""
 
     async def wait(self, exchange: Sent[T], by: float) -> None:
-        """Return when an exchange is done, or at this time."""
+        """Return when an exchange is done, or at the time `by`."""
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
         """Continue a dialogue; return None when it is over. A login may have to hash for a while."""
@@ -85,16 +85,16 @@ class Sent(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Return whether `answer` would not wait."""
+        """True if `answer` would not wait."""
         return self._answer is not None or self._failure is not None
 
     @property
     def outcome(self) -> T | ClientError | None:
-        """The answer, or why there is none; None while that is open."""
+        """The answer, or the error that replaced it; None while neither is known."""
         return self._failure if self._answer is None else self._answer
 
     async def answer(self) -> T:
-        """Wait for the answer. When the caller is cancelled, it is read and dropped.
+        """Wait for the answer. After a cancelled wait, the answer is read and dropped.
 
         Raises Disconnected if none comes by its deadline, or the connection ends; AuthenticationFailed.
         """
@@ -108,18 +108,21 @@ class Sent(Generic[T]):
         return self._answer
 
     async def settled(self, by: float | None = None) -> None:
-        """Wait until it is done, however it ends. At its deadline, or at this time, it is given up."""
+        """Wait until the request is done, with or without an answer.
+
+        It is given up at its deadline, or at the time `by`.
+        """
         if not self.done:
             await self.connection.wire.wait(self, self.deadline if by is None else by)
             self.give_up()
 
     def give_up(self) -> None:
-        """Close the connection, as after a deadline. Without effect when it is done."""
+        """Close the connection, as after a deadline, unless the request is done."""
         if not self.done:
             self.connection.close(TOO_LATE)
 
     def finish(self, data: bytes | ClientError) -> None:
-        """Take the frame of the answer, or why there is none. Raises MalformedMessage."""
+        """Take the answer's frame, or the error that replaces it. Raises MalformedMessage."""
         if isinstance(data, ClientError):
             self._failure = data
         else:
@@ -150,23 +153,21 @@ class Connection:
 
     @property
     def in_flight(self) -> int:
-        """Return the number of requests whose answers are still to come."""
+        """The number of requests that are not answered yet."""
         return len(self._waiting)
 
     def alive(self) -> bool:
-        """Return whether the connection seems usable."""
+        """Return True if the connection seems usable."""
         if self.closed is None and not self._waiting and (why := self.wire.probe()) is not None:
             self.close(why)
         return self.closed is None
 
     def version(self, api_key: int, lowest: int = 0) -> int:
-        """Return the version that requests of this API have. Raises UnsupportedApi if there is no version from `lowest`
-        on.
-        """
+        """Return the version of requests of this API. Raises UnsupportedApi if there is no version from `lowest` on."""
         return self._protocol.version(api_key, lowest)
 
     def offers(self, api_key: int) -> bool:
-        """Return whether the broker serves an API at all."""
+        """Return True if the broker serves an API at all."""
         return self._protocol.offers(api_key)
 
     @property
@@ -181,8 +182,9 @@ class Connection:
         return self.wire.is_writable and (renew_at is None or self.wire.now() < renew_at)
 
     async def ready(self, by: float) -> None:
-        """Wait until `send` would not wait; close the connection if that takes until this time. Raises Disconnected,
-        and as a login.
+        """Wait until `send` would not wait; close the connection if that lasts until the time `by`.
+
+        Raises Disconnected, and the errors of a login.
         """
         try:
             async with self.wire.within(by):
@@ -192,7 +194,7 @@ class Connection:
         self._check_open()
 
     async def set_up(self, by: float) -> None:
-        """Negotiate and log in. It is closed where that fails.
+        """Negotiate versions and log in. A connection that fails to is closed.
 
         Raises AuthenticationFailed, UnsupportedApi, BrokerError, Disconnected.
         """
@@ -201,8 +203,8 @@ class Connection:
     async def send(self, message: Message, by: float, lowest: int = 0, highest: int | None = None) -> Exchange:
         """Send a request whose answer must come by this time, in a version of `lowest` to `highest`.
 
-        Another login, and a peer that does not read, are waited for. Raises Disconnected, UnsupportedApi,
-        UnencodableMessage, and as a login.
+        Waits for a renewed login, and for a peer that does not read. Raises Disconnected, UnsupportedApi,
+        UnencodableMessage, and the errors of a login.
         """
         name = type(message).__name__.removesuffix("Request")
         try:
@@ -218,11 +220,11 @@ class Connection:
         return exchange
 
     def close(self, why: str = "was closed") -> None:
-        """Fail every request in flight. Harmless when it is closed already."""
+        """Fail every request in flight, and close the connection. Harmless when it is closed already."""
         self.fail(Disconnected(f"{self._protocol.peer} {why}"))
 
     def fail(self, error: ClientError) -> None:
-        """Close, with the error of all that is in flight or comes later."""
+        """Close the connection with this error for all pending and later requests."""
         if self.closed is not None:
             return
         self.closed = error
@@ -237,12 +239,12 @@ class Connection:
 
     @property
     def peer(self) -> str:
-        """Return the broker's name in errors."""
+        """The broker's name in errors."""
         return self._protocol.peer
 
     @property
     def deadline(self) -> float:
-        """Return the deadline of the oldest request in flight."""
+        """The deadline of the oldest request in flight."""
         return self._waiting[0].deadline
 
     def size_of(self, head: bytes | bytearray) -> int:

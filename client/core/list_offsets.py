@@ -26,7 +26,7 @@ Partition = tuple[str, int]
 
 
 class OffsetAt(NamedTuple):
-    """An offset and the time of its record in milliseconds; `offset` is None where no record is that late."""
+    """An offset, and the time of its record in milliseconds; `offset` is None if no record has so late a time."""
 
     offset: int | None
     timestamp: int
@@ -41,7 +41,7 @@ def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
 
 
 def list_offsets(times: Mapping[Partition, int], *, committed_only: bool = False) -> ListOffsetsRequest:
-    """Return the request for the first offsets at or after these times."""
+    """Return the request for the first offset at or after each of these times."""
     topics = [
         ListOffsetsTopic(name, [ListOffsetsPartition(number, timestamp=times[name, number]) for number in numbers])
         for name, numbers in by_topic(times).items()
@@ -64,7 +64,7 @@ def listed(answer: Message) -> dict[Partition, OffsetAt | BrokerError]:
 async def offset_at(
     network: NetworkCore, leader: int, partition: Partition, time: int, *, timeout_ms: int | None = None
 ) -> int:
-    """Ask a leader once for the first offset at or after a time; -1 where no record is that late.
+    """Ask a leader once for the first offset at or after a time; -1 if no record has so late a time.
 
     Raises BrokerError, and the errors of `NetworkCore.request_once`.
     """

@@ -26,21 +26,21 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestT
 from shareq.protocol.primitives import Message
 
 GENERAL: Final = ""
-"""The purpose of connections that are not for anything in particular."""
+"""The purpose of connections that serve no particular one."""
 GROUP: Final = 0
-"""FindCoordinator's key type of groups."""
+"""FindCoordinator's key type for groups."""
 BY_TOPIC_ID: Final = 12
-"""The first version of Metadata that can be asked by topic id."""
+"""The first version of Metadata that accepts topic ids."""
 SEVERAL_KEYS: Final = 4
-"""The first version of FindCoordinator with a list of keys."""
+"""The first version of FindCoordinator that accepts a list of keys."""
 
 _Place = tuple[int, str]  # node, purpose
 
 
 class NetworkCore:
-    """Connections to a cluster over a driver. Nothing is opened before it is needed; `close` ends them all.
+    """Connections to a cluster over a driver. Connections are opened when they are needed; `close` ends all.
 
-    With `once`, no call tries again: the caller does so itself.
+    With `once`, a call makes one try only: the caller repeats it.
     """
 
     def __init__(self, config: ClientConfig, driver: Driver, *, once: bool = False) -> None:
@@ -153,22 +153,20 @@ class NetworkCore:
                 self._cluster.set_brokers({**self._cluster.brokers, **found})
 
     def know(self, brokers: Mapping[int, Address]) -> None:
-        """Set the addresses of all brokers, known from another source than an answer."""
+        """Set the addresses of all brokers, if they are known from another source than an answer."""
         self._cluster.set_brokers(dict(brokers))
 
     @property
     def known_brokers(self) -> Mapping[int, Address]:
-        """The brokers that are known by now, by node id. Not to be changed."""
+        """The known brokers by node id. Not to be changed."""
         return self._cluster.brokers
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Wait for all answers, and take each when it comes, so that a missing one does not make others miss their
-        deadline.
-        """
+        """Wait for all answers, and take each when it comes: a missing one must not make others miss their deadline."""
         await self.driver.collect(exchanges)
 
     def close(self) -> None:
-        """End all connections. Nothing is sent. Calls after it raise ClientError."""
+        """Close all connections, without a message to the brokers. Later calls raise ClientError."""
         self._closed = True
         for connection in self._connections.values():
             connection.close()
@@ -190,13 +188,13 @@ class NetworkCore:
         return self.driver.now() + (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
 
     def answer_by(self, deadline: float) -> float:
-        """Return when one of several tries must have its answer."""
+        """Return the deadline for the answer to one of several tries."""
         return min(deadline, self.deadline())
 
     # -- the cluster
 
     async def topic_ids(self, names: Collection[str], *, timeout_ms: int | None = None) -> dict[str, bytes]:
-        """Return the ids of topics; a topic that does not exist (yet) is left out.
+        """Return the ids of topics; topics that do not exist are left out.
 
         Asks for unknown topics; `refresh` asks for all. Raises BrokerError for a topic that may not be seen, and for a
         bad name.
@@ -252,8 +250,9 @@ class NetworkCore:
             await self._ask_metadata(ids, timeout_ms, BY_TOPIC_ID, False)
 
     async def coordinator(self, group_id: str, *, timeout_ms: int | None = None, once: bool = False) -> int:
-        """Return the node of a group's coordinator. Raises BrokerError, and the errors of `request`; `once`: in one
-        try.
+        """Return the node of a group's coordinator.
+
+        Raises BrokerError, and the errors of `request`; `once`: try only once.
         """
         known = self._cluster.coordinator(group_id)
         if known is not None:
@@ -274,9 +273,9 @@ class NetworkCore:
     async def coordinators(
         self, keys: Sequence[str], kind: int = GROUP, *, timeout_ms: int | None = None
     ) -> dict[str, int | BrokerError]:
-        """Return the nodes of coordinators, or errors, by key. The result is not cached.
+        """Return the coordinators' nodes, or errors, by key. The result is not cached.
 
-        `kind`: 0 of groups, 1 of transactional ids. Raises as `request`.
+        `kind`: 0 for groups, 1 for transactional ids. Raises as `request`.
         """
         answer = await self._find_coordinators(keys, kind, timeout_ms, False)
         found: dict[str, int | BrokerError] = {}
@@ -289,7 +288,7 @@ class NetworkCore:
         return found
 
     def forget_coordinator(self, group_id: str) -> None:
-        """Ask for it again: after NOT_COORDINATOR, or when it cannot be reached."""
+        """Forget a group's coordinator, after NOT_COORDINATOR or when it cannot be reached."""
         self._cluster.forget_coordinator(group_id)
 
     async def brokers(self, *, timeout_ms: int | None = None) -> dict[int, Address]:
@@ -298,9 +297,9 @@ class NetworkCore:
         return dict(self._cluster.brokers)
 
     async def controller(self, *, timeout_ms: int | None = None) -> int | None:
-        """Return the node that takes changes of the cluster; None for any.
+        """Return the node that accepts changes of the cluster; None for any.
 
-        Asks once: after NOT_CONTROLLER, `refresh`.
+        Makes one try: after NOT_CONTROLLER, call `refresh`.
         """
         if self._cluster.controller is None:
             await self.refresh([], timeout_ms=timeout_ms)
@@ -326,7 +325,7 @@ class NetworkCore:
         self._heard(await self.request(None, request, timeout_ms=timeout_ms, min_version=min_version))
 
     async def _freshen(self, topic_id: bytes, partition: int | None = None) -> None:
-        """Ask for a topic whose data is missing, faulty or old; not too often."""
+        """Ask for a topic whose data is missing, faulty or old, but not too often."""
         topic = self._cluster.topic(topic_id)
         if topic is not None:
             lacking = topic.error or (partition is not None and self._cluster.leader(topic_id, partition) is None)
@@ -424,7 +423,7 @@ class NetworkCore:
         return await self._known(node, purpose, deadline)
 
     async def _known(self, node: int, purpose: str, deadline: float) -> Connection:
-        """Return a connection to a broker whose address is known. Raises Unreachable where it is not (any more)."""
+        """Return a connection to a broker by its known address. Raises Unreachable if the address is unknown."""
         place = node, purpose
         async with self._opening.setdefault(place, self.driver.lock()):
             known = self._connections.get(place)

@@ -1,4 +1,4 @@
-"""Sockets and time, as the core asks for them. A driver on blocking sockets never suspends the core's coroutines."""
+"""The interface of sockets and time for the core. A driver on blocking sockets never suspends the core's coroutines."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Driver(Protocol):
     """Sockets and time. Times are in seconds on the driver's own clock."""
 
     def now(self) -> float:
-        """Return the time."""
+        """Return the driver's time."""
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock for coroutines that this driver may run side by side."""
+        """Return a lock for coroutines that this driver may run concurrently."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
 
     async def open(self, address: Address, name: str, by: float) -> Connection:
-        """Connect, shake hands and log in by this time. `name` is what errors call the broker.
+        """Open a connection, with TLS and login, until the time `by`. Errors call the broker `name`.
 
         Raises Unreachable, AuthenticationFailed, UnsupportedApi, BrokerError, ConfigError.
         """
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Wait until all are done. A missing answer does not make others miss their deadline."""
+        """Wait until all exchanges are done. A missing answer does not make others miss their deadline."""

@@ -1,4 +1,4 @@
-"""The pauses before a broker that could not be reached is connected to again. The clock is the caller's, in seconds."""
+"""The pauses before connecting again to a broker that was unreachable. The clock is the caller's, in seconds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class _Down(NamedTuple):
 
 
 class DownAddresses:
-    """Addresses that failed: each is left alone for a pause that grows with every failure in a row.
+    """Addresses that failed: each is avoided for a pause that grows with every failure in a row.
 
-    `reconnect.backoff.ms` at first, `reconnect.backoff.max.ms` at most.
+    The pause is `reconnect.backoff.ms` at first, `reconnect.backoff.max.ms` at most.
     """
 
     def __init__(self, config: ClientConfig) -> None:
@@ -26,28 +26,28 @@ class DownAddresses:
         self._down: dict[Address, _Down] = {}
 
     def check(self, address: Address, now: float) -> None:
-        """Raise Unreachable, with why it failed, for an address that is still to be left alone."""
+        """Raise Unreachable, with the last error, for an address whose pause is not over."""
         down = self._down.get(address)
         if down is not None and now < down.until:
             raise Unreachable(down.why)
 
     def failed(self, address: Address, now: float, error: Unreachable) -> None:
-        """Note a failure."""
+        """Note that an address failed."""
         known = self._down.get(address)
         failures = 1 if known is None else known.failures + 1
         first, most = self._config.reconnect_backoff_ms, self._config.reconnect_backoff_max_ms
         self._down[address] = _Down(failures, now + backoff_s(first, most, failures), str(error))
 
     def reached(self, address: Address) -> None:
-        """Forget its failures."""
+        """Forget the failures of an address."""
         self._down.pop(address, None)
 
     def until(self, address: Address) -> float:
-        """Return until when it is left alone; 0.0 for one that did not fail."""
+        """Return the end of an address's pause; 0.0 if it did not fail."""
         known = self._down.get(address)
         return 0.0 if known is None else known.until
 
     def why(self, address: Address) -> str | None:
-        """Return why it failed; None for one that has not failed."""
+        """Return the error of an address; None if it did not fail."""
         known = self._down.get(address)
         return None if known is None else known.why

@@ -1,4 +1,4 @@
-"""The repetition of a call: how long, and with which pauses. The clock is the caller's, in seconds."""
+"""The repetition of a call: its time limit and its pauses. The clock is the caller's, in seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 Clock = Callable[[], float]
 
 TELL_AFTER_S: Final = 5
-"""A restart of a broker is over by then; a user who waits for longer wants to know what for."""
+"""The seconds after which a retried error is logged: a restart of a broker is over by then."""
 
 
 def backoff_s(first_ms: int, most_ms: int, failures: int) -> float:
@@ -43,20 +43,20 @@ class Tries:
 
     @property
     def left_ms(self) -> int:
-        """Return the time left, at least 1, for a call that is a part of this one."""
+        """The time left for a call that is part of this one, in milliseconds, at least 1."""
         return max(1, round((self.deadline - self._clock()) * 1000))
 
     @property
     def is_over(self) -> bool:
-        """Return whether the time is used up."""
+        """True if the time is used up."""
         return self._clock() >= self.deadline
 
     def failed(self, error: ClientError) -> float:
-        """Return how long to pause before the next try, in seconds.
+        """Return the pause before the next try, in seconds.
 
         Raises `error` itself if there is only one try, and Unreachable, with the error to report, if the time is up
-        before the pause ends. A try that the deadline cut short says less than the one before it, which is the one to
-        report.
+        before the pause ends. A try that the deadline cut short says less than the one before it, which is reported
+        instead.
         """
         if self._once:
             raise error

@@ -1,4 +1,4 @@
-"""Acknowledgements that wait to be sent, and how they are folded into the batches of a request. Pure."""
+"""Acknowledgements that wait to be sent, and the batches that they make in a request. Pure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Answered: TypeAlias = "Callable[[Waiting, ClientError | None], None]"
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """Offsets to acknowledge alike, both ends included. `records`: one for each offset, or empty for offsets without
-    records; `reason` is "" if none was given. Owned by the one that has it in its queue.
+    """Offsets to acknowledge alike, both ends included, in one queue.
+
+    `records`: one for each offset, or empty for offsets without records; `reason` is "" if none was given.
     """
 
     first: int
@@ -33,12 +34,12 @@ class Waiting:
     reason: str = ""
 
     def answer(self, error: ClientError | None) -> None:
-        """Notify those that wait for it."""
+        """Call back everyone who waits for the answer."""
         for each in self.answered:
             each(self, error)
 
     def goes_on(self, first: int, kind: AcknowledgeType, answered: tuple[Answered, ...], reason: str) -> bool:
-        """Return whether records from `first` on, of the same partition, can be joined to this acknowledgement."""
+        """Return True if records from `first` on, of the same partition, can be joined to this acknowledgement."""
         if first != self.last + 1 or kind is not self.kind or kind is RENEW or not self.records:
             return False
         return answered is self.answered and reason == self.reason
@@ -53,7 +54,7 @@ Portion = dict[TopicIdPartition, list[Waiting]]
 
 
 def batches_of(portion: Portion) -> dict[TopicIdPartition, list[AcknowledgementBatch]]:
-    """Return the acknowledgements in wire form: neighbours that are acknowledged alike are one batch."""
+    """Return the acknowledgements as a request has them: neighbours that are acknowledged alike are one batch."""
     found: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
     for tp, waiting in portion.items():
         batches = found[tp] = []
@@ -76,7 +77,7 @@ def delays_of(portion: Portion) -> Portion:
 
 
 def delay_tags(delayed: Portion) -> dict[TopicIdPartition, Tags]:
-    """Return the tags with the times at which these records are delivered again."""
+    """Return the tags with the times of the next delivery of these records."""
     return {tp: ack_delays.tags_of(_laters(waiting)) for tp, waiting in delayed.items()}
 
 
@@ -100,8 +101,9 @@ def reasons_of(portion: Portion) -> dict[TopicIdPartition, Tags]:
 
 
 def last_of_each(waiting: list[Waiting]) -> list[Waiting]:
-    """Return one acknowledgement for each record, ascending: the last that ends its lock, or else the last. It answers
-    the callers of the others, too.
+    """Return one acknowledgement for each record, ascending: the last that ends its lock, or else the last one.
+
+    It also answers the callers of the others.
     """
     renewed = {record for one in waiting if one.kind is RENEW for record in one.records}
     if renewed:
@@ -117,7 +119,7 @@ def last_of_each(waiting: list[Waiting]) -> list[Waiting]:
 
 
 def apart(one: Waiting, single: set[ShareRecord]) -> list[Waiting]:
-    """Return the acknowledgement in parts, with each record of `single` in a part of its own."""
+    """Split an acknowledgement so that each record of `single` has a part of its own."""
     if len(one.records) < 2 or single.isdisjoint(one.records):
         return [one]
     parts: list[Waiting] = []

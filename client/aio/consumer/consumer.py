@@ -48,18 +48,18 @@ DEFAULT_PREFETCH: Final = 100
 DEFAULT_MAX_BYTES: Final = 8 << 20
 DEFAULT_RENEW_S: Final = 600.0
 PATIENCE_S: Final = 60.0
-"""The seconds of one wait for records, which callers without a timeout repeat."""
+"""The longest wait for records in one call, in seconds; callers without a timeout repeat it."""
 SESSION_OF: Final[Callable[[ShareRecord], SessionTask]] = attrgetter("session")
 TURN_S: Final = 0.01
 """The seconds after which a loop over buffered records yields to other tasks on the event loop."""
 GROUP: Final = "group"
 SHARE: Final = "share"
-"""The purposes of connections: a fetch that waits would hold everything else up."""
+"""The purpose of connections for fetches: a waiting fetch holds up every other request."""
 
 
 @dataclass(slots=True)
 class ShareMetrics:
-    """Counters of a consumer since its creation, and the records it holds now (`buffered`, `in_hand`)."""
+    """Counters of a consumer since its creation, and numbers of records that it holds now (`buffered`, `in_hand`)."""
 
     received: int = 0
     accepted: int = 0
@@ -173,12 +173,12 @@ class ShareConsumer:
 
     @property
     def assignment(self) -> frozenset[tuple[str, int]]:
-        """Topics and partitions that are assigned now."""
+        """The topics and partitions that are assigned now."""
         return frozenset((self._core.name_of(tp[0]), tp[1]) for tp in self._member.assignment or ())
 
     @property
     def metrics(self) -> ShareMetrics:
-        """The current metrics."""
+        """The current values of the metrics."""
         in_hand = sum(record.state in (State.IN_HAND, State.SETTLING) for record in self._held())
         fetches = sum(session.fetches for session in self._sessions.values())
         return ShareMetrics(**self._counts, fetches=fetches, buffered=len(self._buffer), in_hand=in_hand)
@@ -189,7 +189,7 @@ class ShareConsumer:
         self._running_loop()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
-        """Return the loop that it runs on, from now on if it did not run."""
+        """Return the event loop of the consumer; the first call binds it to the running one."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._thread = threading.get_ident()
@@ -303,13 +303,14 @@ class ShareConsumer:
         return bool(self._buffer)
 
     def goes_on(self) -> bool:
-        """Begin a step of a loop over records. Return whether it may take buffered records at once: for `TURN_S`
-        seconds it may, then other tasks on the event loop have their turn.
+        """Begin a step of a loop over records. Return True if it may take buffered records at once.
+
+        After `TURN_S` seconds of such steps, other tasks on the event loop run first.
         """
         return not self._closing and self.records_are_there() and self.polled_at - self._gave_way_at <= TURN_S
 
     async def next_records(self, wanted: int) -> None:
-        """Let others run, and return when there are records. StopAsyncIteration at the end."""
+        """Let other tasks run, and return when there are records. Raises StopAsyncIteration after the end."""
         while not self._closing:
             try:
                 if not self.records_are_there():
@@ -326,7 +327,7 @@ class ShareConsumer:
         raise StopAsyncIteration
 
     async def _wait_for_records(self, timeout_s: float, wanted: int) -> None:
-        """Return when there are records, or at the end of the time."""
+        """Return when there are records, or after `timeout_s`."""
         self._want(wanted)
         try:
             async with asyncio.timeout(timeout_s):
@@ -353,7 +354,7 @@ class ShareConsumer:
         self._send(chosen, kind, self._noted[kind])
 
     async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
-        """Acknowledge, and wait until the broker has written it down. Raise LockLost, BrokerError.
+        """Acknowledge a record, and wait until the broker has stored that. Raise LockLost, BrokerError.
 
         `reason` is for the record's dead letter, if it gets one.
         """
@@ -361,7 +362,7 @@ class ShareConsumer:
         await self._settle([record], kind, reason)
 
     async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = "") -> None:
-        """Settle those that are in hand. Raise LockLost for one that is lost, BrokerError, when all are answered."""
+        """Settle the records in hand. Once all are answered, raise LockLost if one was lost, or BrokerError."""
         chosen = [record for record in records if record.state is State.IN_HAND]
         lost = next((record for record in records if record.state is State.LOST), None)
         for record in chosen:
@@ -430,7 +431,7 @@ class ShareConsumer:
             session.wake()
 
     def _note(self, kind: AcknowledgeType, waiting: Waiting, error: ClientError | None) -> None:
-        """Take the answer to acknowledgements for which only `commit` waits."""
+        """Note the answer to acknowledgements for which only `commit` waits."""
         self._count(waiting, kind, error)
         if error is not None:
             self._failed += [(record, error) for record in waiting.records]
@@ -647,7 +648,7 @@ class ShareConsumer:
             raise ClientError(f"the consumer of share group {self.group_id} is closed")
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        """Wait. Raises what the consumer was refused with meanwhile."""
+        """Wait until `condition` holds. Raises the error with which the consumer was refused meanwhile."""
         while not condition():
             if self._refusal is not None:
                 raise self._refusal

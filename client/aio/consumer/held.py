@@ -34,7 +34,7 @@ class HeldRecords:
 
     @property
     def has_waiting(self) -> bool:
-        """True if there is anything to be sent."""
+        """True if there are acknowledgements to send."""
         return bool(self._waiting or self._again)
 
     def add(self, records: Sequence[ShareRecord]) -> list[ShareRecord]:
@@ -140,14 +140,13 @@ class HeldRecords:
         return portion
 
     def put_back(self, portion: Portion) -> None:
-        """Queue a portion again, before everything else."""
+        """Queue the acknowledgements of a request again, before all others."""
         self._again.appendleft(portion)
 
     def halve(self, tp: TopicIdPartition, waiting: list[Waiting]) -> bool:
-        """Send each half by itself: for one record without a lock, a broker undoes all acknowledgements of the
-        partition.
+        """Queue each half of a refused list as a request of its own; return False for one that cannot be halved.
 
-        Return False for a single one, which cannot be halved.
+        For one record without a lock, a broker undoes all acknowledgements of the partition.
         """
         if len(waiting) == 1 and (count := len(waiting[0].records)) > 1:
             waiting = [waiting[0].part(0, count // 2), waiting[0].part(count // 2, count)]
@@ -193,7 +192,7 @@ class HeldRecords:
     def lose(self, error: LockLost, partitions: Iterable[TopicIdPartition] | None = None) -> list[ShareRecord]:
         """Drop the locks on these partitions (None: on all), and their unsent acknowledgements.
 
-        Return what was held.
+        Return the records that were held.
         """
         found: list[ShareRecord] = []
         for tp in [*self._records, *self._waiting] if partitions is None else list(partitions):
@@ -219,8 +218,9 @@ class HeldRecords:
         return gone
 
     def to_renew(self, now: float, longest_s: float, polled_at: float) -> list[ShareRecord]:
-        """Return records half of whose lock is over, each once: for `longest_s` at most since they were handed out, or
-        since records were asked for last.
+        """Return records whose lock is half over, each once.
+
+        They are renewed for at most `longest_s` since they were handed out, or since the last request for records.
         """
         if due_until(now, self.lock_s) < self._earliest(now):
             return []
@@ -240,7 +240,7 @@ class HeldRecords:
         return None if earliest == math.inf else max(now, renewal_time(earliest, self.lock_s))
 
     def _earliest(self, now: float) -> float:
-        """Return a time before which none of the remaining locks ends; exact if that time is near."""
+        """Return a time before which no lock ends; exact if that time is near."""
         if self._first_deadline <= due_until(now, self.lock_s):  # that record may be finished by now, or renewed
             self._first_deadline = min((one.deadline for one in self if one.deadline > now), default=math.inf)
         return self._first_deadline

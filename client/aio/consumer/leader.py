@@ -41,7 +41,7 @@ SHORT_WAIT_MS: Final = 50
 SPLITS: Final = 64
 """The most times that refused acknowledgements are halved to find the one at fault; accepted ones reset the count."""
 AT_ONCE: Final = 1_000
-"""Records that are handed over in one turn of the loop."""
+"""The number of records that are handed over in one turn of the loop."""
 ON_LOOP_BYTES: Final = 256 << 10
 """The size up to which a batch is opened on the loop, in about a millisecond; larger ones, which may take as long as
 64 MB do, in a thread. The way there and back costs as much as opening 10 KB.
@@ -49,28 +49,28 @@ ON_LOOP_BYTES: Final = 256 << 10
 
 
 class Ground(Protocol):
-    """The consumer as its session's task sees it."""
+    """The consumer as its sessions' tasks see it."""
 
     exact: bool
     max_bytes: int
     renew_s: float
     polled_at: float
-    """The time at which records were asked for last, on the loop's clock."""
+    """The time of the last request for records, on the loop's clock."""
 
     def room(self) -> int:
         """Return how many records this leader may be asked for now."""
 
     def arrived(self, session: SessionTask, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
-        """Take records that were acquired; their locks end at `deadline`, on the loop's clock."""
+        """Take acquired records; their locks end at `deadline`, on the loop's clock."""
 
     def lost(self, records: Sequence[ShareRecord]) -> None:
         """Note records whose locks were lost."""
 
     def renewed(self) -> None:
-        """Take note that a lock began again."""
+        """Note that a lock began again."""
 
     def refused(self, error: ClientError) -> None:
-        """Take an error that a retry would not resolve."""
+        """Note an error that a retry would not resolve."""
 
 
 class SessionTask:
@@ -98,7 +98,7 @@ class SessionTask:
         self._woken.set()
 
     async def run(self) -> None:
-        """Run until `end`; then send what waits to be sent, and close the session."""
+        """Run until `end` is called; then send the waiting acknowledgements, and close the session."""
         loop, leader = asyncio.get_running_loop(), self._leader
         while True:
             self._woken.clear()
@@ -117,7 +117,7 @@ class SessionTask:
                 await self._pause(now)
 
     def end(self) -> None:
-        """Send what waits, then close the session."""
+        """Send the waiting acknowledgements, then close the session."""
         self._ending = True
         self.wake()
 
@@ -141,7 +141,7 @@ class SessionTask:
                 self.held.acknowledge([record], RENEW, (self._renewed,))
 
     def _renewed(self, _: Waiting, error: ClientError | None) -> None:
-        """Count a renewal. A failed one shows in the record's acknowledgement."""
+        """Count a renewal. The record's own acknowledgement shows a failed one."""
         if error is None:
             self._ground.renewed()
 

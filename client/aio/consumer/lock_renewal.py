@@ -19,5 +19,5 @@ def due_until(now: float, lock_s: float) -> float:
 
 
 def is_due(deadline: float, lock_s: float, now: float) -> bool:
-    """Return whether a lock should be renewed now. A lock that has ended cannot be renewed."""
+    """Return True if a lock should be renewed now. A lock that has ended cannot be renewed."""
     return now < deadline <= due_until(now, lock_s)

@@ -37,7 +37,7 @@ class Membership:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Join, and stay until `leave` or `cancel`."""
+        """Join, and remain a member until `leave` or `cancel`."""
         self._tasks = [
             asyncio.create_task(self._run(self._keep_up), name="heartbeats"),
             asyncio.create_task(self._run(self._follow_leaders), name="leaders"),
@@ -50,11 +50,11 @@ class Membership:
         self._look_now.set()
 
     def look_again(self) -> None:
-        """Look for leaders soon: one has moved."""
+        """Look for leaders again soon, because one has moved."""
         self._look_now.set()
 
     async def leave(self) -> None:
-        """Send the last heartbeat, as far as the coordinator answers."""
+        """Send the last heartbeat, if the coordinator answers."""
         self.cancel()
         await self._core.leave(LEAVE_MS)
 
@@ -64,7 +64,7 @@ class Membership:
             task.cancel()
 
     async def wait(self) -> None:
-        """Return when all its tasks have ended, after `cancel`."""
+        """Return when all tasks have ended after `cancel`."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self, forever: Callable[[], Awaitable[None]]) -> None:
@@ -107,9 +107,7 @@ class Membership:
                     await asyncio.sleep(backoff_s(self._backoff_ms, LONGEST_PAUSE_MS, 1))
 
     async def _look(self) -> bool:
-        """Assign every assigned partition of the topics to the session of its leader. Return whether each has a
-        leader.
-        """
+        """Assign each partition to the session of its leader. Return True if every partition has a leader."""
         if self._member.assignment is None:
             return True
         try:

@@ -1,4 +1,4 @@
-"""Records as a share consumer hands them out, and how they are read from an answer. Pure."""
+"""Records as a share consumer returns them, and their reading from an answer. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_DELAY_S: Final = 604_800.0
 
 
 class LockLost(ClientError):
-    """The record is no longer this member's: its lock ran out, or the session with its broker ended.
+    """A lock that this member has lost: it ran out, or the session with its broker ended.
 
     The record is delivered again to some member of the group, unless its delivery limit is reached, or it was accepted
     and only the answer was lost.
@@ -41,37 +41,40 @@ class State(Enum):
     """The state of a record, as this member sees it."""
 
     BUFFERED = auto()
-    """Acquired, not handed out yet."""
+    """Acquired, but not yet returned to the application."""
     IN_HAND = auto()
-    """Handed out by the consumer."""
+    """Returned to the application."""
     SETTLING = auto()
     """Acknowledged; the broker has not answered yet."""
     DONE = auto()
-    """Acknowledged, and the broker has written that down."""
+    """Acknowledged, and stored by the broker."""
     LOST = auto()
     """No longer this member's; see `LockLost`."""
 
 
 class Owner(Protocol):
-    """The consumer that handed a record out, as the record sees it."""
+    """The consumer that returned a record, as the record sees it."""
 
     async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
-        """Acknowledge, and return when that is written down. Raises LockLost, BrokerError, UnsupportedApi."""
+        """Acknowledge a record, and return when the broker has stored that.
+
+        Raises LockLost, BrokerError, UnsupportedApi.
+        """
 
 
 class BatchOwner(Owner, Protocol):
-    """The consumer that handed a batch out, as the batch sees it."""
+    """The consumer that returned a batch, as the batch sees it."""
 
     async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = "") -> None:
         """Settle the records that are still in hand. Raises the first error once all are answered."""
 
 
 class ShareRecord:
-    """A record that this member holds the lock of.
+    """A record whose lock this member holds.
 
     `timestamp` is in ms since the epoch, -1 for none; `delivery_count` is 1 at the first delivery. `accept`, `release`
-    and `reject` return when the broker has written the acknowledgement down; they raise LockLost when it came too late,
-    and BrokerError when it was refused for another reason. After either the record may come again.
+    and `reject` return when the broker has stored the acknowledgement; they raise LockLost when it came too late, and
+    BrokerError when it was refused for another reason. After either error the record may be delivered again.
     """
 
     __slots__ = (
@@ -131,7 +134,7 @@ class ShareRecord:
         return self.topic_id, self.partition
 
     def is_of(self, owner: Owner) -> bool:
-        """Return True if this consumer handed it out."""
+        """Return True if this consumer returned the record."""
         return self._owner is owner
 
     async def accept(self) -> None:
@@ -139,12 +142,11 @@ class ShareRecord:
         await self._owner.settle(self, ACCEPT)
 
     async def release(self, reason: str = "", *, delay_s: float = 0.0) -> None:
-        """Release the record to any member of the group, at once or after the group's redelivery delay. `reason` as of
-        `reject`, for when this was its last delivery.
+        """Release the record to any member of the group, at once or after the group's redelivery delay.
 
-        With `delay_s` not for so many seconds: the broker keeps it, on shareq, in a group with `shareq.delay.enable`.
-        Elsewhere it is refused (UnsupportedApi; BrokerError where the group has no delays, or none that long), and the
-        record is still in hand.
+        `reason` is used as by `reject` if this was the last delivery. With `delay_s` the broker (shareq only, in a
+        group with `shareq.delay.enable`) keeps the record for so many seconds. Elsewhere that is refused
+        (UnsupportedApi; BrokerError where the group has no delays, or none that long), and the record is still in hand.
         """
         if not 0 <= delay_s <= MOST_DELAY_S:
             raise ClientError(f"delay_s is {delay_s!r}: must be 0 to {MOST_DELAY_S:g} seconds")
@@ -152,14 +154,14 @@ class ShareRecord:
         await self._owner.settle(self, RELEASE, reason)
 
     async def reject(self, reason: str = "") -> None:
-        """Reject the record: no one can process it; it is given up, and becomes a dead letter if the group has a queue.
+        """Reject the record, which no one can process; it becomes a dead letter if the group has a queue.
 
-        On shareq its letter says the `reason`, up to 500 bytes (`__dlq.errors.shareq.error`); others do not see it.
+        On shareq the letter has the `reason`, up to 500 bytes (`__dlq.errors.shareq.error`); other brokers ignore it.
         """
         await self._owner.settle(self, REJECT, reason)
 
     async def renew(self) -> None:
-        """Let the lock begin again (KIP-1222). UnsupportedApi for brokers before Apache Kafka 4.2."""
+        """Let the lock's time begin again (KIP-1222). UnsupportedApi for brokers before Apache Kafka 4.2."""
         await self._owner.settle(self, RENEW)
 
     def __repr__(self) -> str:
@@ -203,7 +205,7 @@ class ShareBatch(Sequence[ShareRecord]):
         await self._owner.settle_all(self._records, REJECT, reason)
 
     async def renew(self) -> None:
-        """Let the locks begin again; see `ShareRecord.renew`."""
+        """Let the locks' times begin again; see `ShareRecord.renew`."""
         await self._owner.settle_all(self._records, RENEW)
 
     def __len__(self) -> int:
@@ -264,7 +266,7 @@ class Piece(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A record batch of an answer that is not opened yet. `before`: offsets that were acquired and are in no batch."""
+    """A record batch of an answer, not opened yet. `before`: acquired offsets that are in no batch."""
 
     batch: memoryview
     header: BatchHeader
@@ -274,11 +276,11 @@ class Unread(NamedTuple):
 
     @property
     def most_bytes(self) -> int:
-        """The most bytes of records that it may have when it is open."""
+        """The most bytes of records that the opened batch may have."""
         return len(self.batch) * (EXPANSION if self.header.attributes & CODEC_MASK else 1)
 
     def piece(self) -> Piece:
-        """Open it."""
+        """Decode the batch."""
         header, wanted, missing = self.header, self.wanted, list(self.before)
         if not wanted:
             return Piece(missing=missing, beyond=self.beyond)
@@ -344,13 +346,13 @@ def _chosen(found: Columns, wanted: Sequence[Acquired], missing: list[tuple[int,
 
 
 class _Left:
-    """The acquired ranges that are not processed yet, ascending."""
+    """The acquired ranges that remain to be processed, ascending."""
 
     def __init__(self, acquired: Sequence[Acquired]) -> None:
         self._ranges = sorted(acquired, reverse=True)
 
     def up_to(self, end: int | None) -> list[Acquired]:
-        """Remove the records up to `end`, included; None: all."""
+        """Remove and return the ranges up to `end`, included; None: all."""
         taken: list[Acquired] = []
         while self._ranges and (end is None or self._ranges[-1].first <= end):
             one = self._ranges.pop()
