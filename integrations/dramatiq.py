@@ -39,9 +39,9 @@ GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 MOST_DELAY_MS: Final = round(MOST_DELAY_S * 1000)
 DELAYS: Final[dict[str, str]] = {DELAY_ENABLE: "true", DELAY_MAX_MS: str(MOST_DELAY_MS)}
 ETA: Final = "eta"
-"""Dramatiq's option of a message that its worker keeps until then, in milliseconds since the epoch."""
+"""Dramatiq's option with the time until which a worker keeps a message, in milliseconds since the epoch."""
 KEPT_HERE: Final = 1_000
-"""The messages that wait for their time in a worker, where the broker keeps none."""
+"""The most messages that wait for their time in a worker, if the broker keeps none."""
 SEND_MS: Final = 30_000
 BLOCK_MS: Final = 10_000
 LEAST_POLL_S: Final = 0.1
@@ -52,7 +52,7 @@ END_S: Final = 30.0
 class ShareqBroker(Broker):
     """A broker: messages of a queue are records of a topic, processed by the members of a share group of the same name.
 
-    The name is that of the queue behind `prefix`. `properties` are the client's by Kafka's names, for TLS, SASL and
+    The name is `prefix` and the queue's name. `properties` are the client's by Kafka's names, for TLS, SASL and
     timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are of topics that are
     made, `group_config` are configs of the groups; `renew_s` is how long the lock of a message is renewed. Raises
     ConfigError for invalid arguments.
@@ -86,7 +86,7 @@ class ShareqBroker(Broker):
         self._client: _Client | None = None
 
     def declare_queue(self, queue_name: str) -> None:
-        """Note a queue. Its topic is made when a message is sent or asked for."""
+        """Declare a queue. Its topic is created when a message is sent or asked for."""
         if queue_name not in self.queues:
             self.emit_before("declare_queue", queue_name)
             self.queues.add(queue_name)
@@ -97,9 +97,9 @@ class ShareqBroker(Broker):
         return self.queues.copy()
 
     def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
-        """Send a message, and return it when it is written down. `delay` is in milliseconds, a week at most.
+        """Send a message, and return it when it is written. `delay` is in milliseconds, a week at most.
 
-        Raises ConnectionClosed if it is unknown whether it was written, ValueError for another delay.
+        Raises ConnectionClosed if the message may or may not be written, ValueError for an invalid delay.
         """
         if delay is not None and not 0 <= delay <= MOST_DELAY_MS:
             raise ValueError(f"delay is {delay!r}: must be 0 to {MOST_DELAY_MS} ms")
@@ -118,7 +118,7 @@ class ShareqBroker(Broker):
         return message
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 30_000) -> Consumer:
-        """Return a consumer, a member of the queue's share group that has up to `prefetch` messages in hand."""
+        """Return a consumer: a member of the queue's share group that has up to `prefetch` messages in hand."""
         self._check_declared(queue_name)
         name = self._prefix + queue_name
         with _closed():
@@ -129,7 +129,7 @@ class ShareqBroker(Broker):
         return _Consumer(client, member, prefetch, max(LEAST_POLL_S, timeout / 1000))
 
     def flush(self, queue_name: str) -> None:
-        """Delete the messages of a queue, those in hand, too."""
+        """Delete the messages of a queue, including those in hand."""
         self._check_declared(queue_name)
         with _closed(), self._admin() as admin:
             ends = admin.topics.offsets(dict.fromkeys(_partitions(admin, self._prefix + queue_name), LATEST))
@@ -202,7 +202,7 @@ class _Client:
         self.producer = self.run(self._produce())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have the loop do it, and wait. Raises what it raises, Unreachable after `close`."""
+        """Run a coroutine on the loop, and wait for it. Raises its error, or Unreachable after `close`."""
         if self._loop.is_closed():
             work.close()
             raise Unreachable("the broker was closed")
@@ -237,7 +237,7 @@ class _Client:
 
 
 class _Delivery(MessageProxy):
-    """A message, and the record that it came with."""
+    """A message, and the record from which it was made."""
 
     def __init__(self, message: Message[Any], record: ShareRecord) -> None:
         super().__init__(message)
@@ -277,17 +277,17 @@ class _Consumer(Consumer):
         self._settle(message, AcknowledgeType.ACCEPT)
 
     def nack(self, message: MessageProxy) -> None:
-        """Reject the record: a dead letter, if the group has a queue for them."""
+        """Reject the record, which becomes a dead letter if the group has a queue for them."""
         error = message._exception
         self._settle(message, AcknowledgeType.REJECT, "" if error is None else f"{type(error).__name__}: {error}")
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        """Release the records: to any member of the group, at once."""
+        """Release the records to any member of the group, at once."""
         for message in list(messages):
             self._settle(message, AcknowledgeType.RELEASE)
 
     def close(self) -> None:
-        """Release what is in hand, and leave the group."""
+        """Release the records in hand, and leave the group."""
         with _closed():
             self._client.run(self._member.close())
 
@@ -316,7 +316,7 @@ class _Consumer(Consumer):
             self._fewer.set()
 
     def _answer(self, record: ShareRecord, kind: AcknowledgeType, reason: str) -> None:
-        """Acknowledge. A failure is logged: the record is delivered again."""
+        """Acknowledge a record. A failure is logged, and the record is delivered again."""
         if record.state is State.DONE:
             return
         try:
@@ -336,7 +336,7 @@ def _partitions(admin: Admin, topic: str) -> list[tuple[str, int]]:
 
 
 def _undone(admin: Admin, name: str) -> int:
-    """Return how many records the group of this name has not finished."""
+    """Return the number of records that the group of this name has not finished."""
     partitions = _partitions(admin, name)
     if not partitions:
         return 0
@@ -364,7 +364,7 @@ def _records(admin: Admin, partitions: Collection[tuple[str, int]]) -> int:
 
 @contextlib.contextmanager
 def _closed() -> Iterator[None]:
-    """Raise Dramatiq's ConnectionClosed in the place of Unreachable: its workers try again after that."""
+    """Raise Dramatiq's ConnectionClosed instead of Unreachable: Dramatiq's workers try again after it."""
     try:
         yield
     except Unreachable as error:

@@ -40,7 +40,7 @@ _NAMES: Final = {
     "sasl_plain_username": "sasl.username",
     "sasl_plain_password": "sasl.password",
 }
-"""FastStream's names of what its `security` gives, and Kafka's."""
+"""Kafka's names for the settings in FastStream's `security`."""
 
 
 class ShareBroker(KafkaBroker):
@@ -79,7 +79,7 @@ class ShareBroker(KafkaBroker):
         return made
 
     async def start(self) -> None:
-        """Connect, and start all subscribers, those of routers, too."""
+        """Connect, and start all subscribers, including those of routers."""
         for each in self.subscribers:
             _acknowledge_alone(each)
         await super().start()
@@ -102,9 +102,9 @@ class ShareBroker(KafkaBroker):
 
 
 class ShareRouter(KafkaRouter):
-    """FastStream's router for Kafka, whose handlers reject a message when they raise, as those of ShareBroker do.
+    """FastStream's router for Kafka, whose handlers reject a message when they raise, like those of ShareBroker.
 
-    KafkaRouter's accept it before they begin, unless they name an `ack_policy`.
+    KafkaRouter's handlers accept it before they begin, unless they name an `ack_policy`.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -113,20 +113,20 @@ class ShareRouter(KafkaRouter):
 
 
 class ShareMessage(KafkaAckableMessage):
-    """A message, or a batch of them, whose records are acknowledged."""
+    """A message, or a batch of messages, whose records are acknowledged."""
 
     async def ack(self) -> None:
-        """Accept the records: done."""
+        """Accept the records."""
         await self._settle(AcknowledgeType.ACCEPT)
         await super(KafkaAckableMessage, self).ack()
 
     async def nack(self) -> None:
-        """Release the records: any member of the group gets them again."""
+        """Release the records, which any member of the group may get again."""
         await self._settle(AcknowledgeType.RELEASE)
         await super(KafkaAckableMessage, self).nack()
 
     async def reject(self) -> None:
-        """Reject the records: they become dead letters, if the group has a queue."""
+        """Reject the records, which become dead letters if the group has a queue."""
         await self._settle(AcknowledgeType.REJECT)
         await super(KafkaAckableMessage, self).reject()
 
@@ -140,7 +140,7 @@ class ShareMessage(KafkaAckableMessage):
 
 
 class _Raw(ConsumerRecord):
-    """A record in aiokafka's form, for handlers that read raw messages."""
+    """A record in the form of aiokafka, for handlers that read raw messages."""
 
     def __init__(self, member: ShareConsumer, record: ShareRecord) -> None:
         key, value = record.key, record.value
@@ -209,7 +209,7 @@ class _Consumer:
         await self._member.start()
 
     async def stop(self) -> None:
-        """Release what is in hand, and leave the group."""
+        """Release the records in hand, and leave the group."""
         member, self._member = self._member, None
         if member is not None:
             await member.close()

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 DELAY: Final = "delay"
-"""A label, and the header of a record: seconds from when it was sent."""
+"""A label, and the header of a record: the seconds from its sending to its start."""
 KEY: Final = "key"
 """A label: the record's key."""
 POLL_S: Final = 60.0
@@ -44,8 +44,8 @@ SEND_MS: Final = 30_000
 BLOCK_MS: Final = 10_000
 
 _rejected: ContextVar[bool] = ContextVar("rejected", default=True)
-"""True if an acknowledgement means that the record is rejected: one that taskiq cannot read, or whose task it does not
-know, it acknowledges before any middleware has seen it.
+"""True while an acknowledgement means a rejection: taskiq acknowledges unreadable records, and unknown tasks, before
+any middleware sees them.
 """
 
 
@@ -91,7 +91,7 @@ class ShareqBroker(AsyncBroker):
         self.add_middlewares(_Rejections())
 
     async def startup(self) -> None:
-        """Make the topic, if it does not exist. Raises BrokerError, Unreachable."""
+        """Create the topic, unless it exists. Raises BrokerError, Unreachable."""
         await in_thread(self._ensure_topic)
         if self._producer is None:
             self._producer = Producer(
@@ -100,7 +100,7 @@ class ShareqBroker(AsyncBroker):
         await super().startup()
 
     async def shutdown(self) -> None:
-        """Release what is in hand, and end the connections."""
+        """Release the records in hand, and close the connections."""
         await super().shutdown()
         consumers, self._consumers = self._consumers, []
         for consumer in consumers:
@@ -110,10 +110,10 @@ class ShareqBroker(AsyncBroker):
             await producer.close()
 
     async def kick(self, message: BrokerMessage) -> None:
-        """Send a task, and return when it is written down. Raises BrokerError, Unreachable: the task may be written
-        then.
+        """Send a task, and return when it is stored.
 
-        Raises ValueError for a `delay` that is not a number, or longer than `max_delay`.
+        Raises BrokerError, Unreachable (the task may have been stored then), ValueError for a `delay` that is not a
+        number, or longer than `max_delay`.
         """
         if self._producer is None:
             raise ClientError("the broker is not started: await its startup() first")
@@ -127,8 +127,9 @@ class ShareqBroker(AsyncBroker):
         await self._producer.send_and_wait(self._topic.name, message.message, key=named, headers=headers)
 
     async def listen(self) -> AsyncGenerator[AckableMessage, None]:
-        """Yield tasks, each when it is due. Only its `ack` acknowledges one. Raises the error with which the group is
-        refused.
+        """Yield tasks, each when it is due.
+
+        A task is acknowledged only by its `ack`. Raises the error with which the group is refused.
         """
         early = EarlyRecords(await in_thread(self._configure_group))
         upkeep = Upkeep(early, Again(self._servers, self._group, self._properties))
@@ -163,7 +164,7 @@ class ShareqBroker(AsyncBroker):
                 consumer.acknowledge(held, AcknowledgeType.RELEASE)
 
     def _is_kept(self, consumer: ShareConsumer, record: ShareRecord, early: EarlyRecords) -> bool:
-        """Return whether the record waits now. One that is not to be worked on here is acknowledged."""
+        """Return True if the record waits now. A record that must not be worked on here is acknowledged."""
         due, now = _due_s(record), time.time()
         if is_for_another(record.headers, self._group):
             consumer.acknowledge(record, AcknowledgeType.ACCEPT)
@@ -205,7 +206,7 @@ class ShareqBroker(AsyncBroker):
 
 
 class _Rejections(TaskiqMiddleware):
-    """Notes for the acknowledgement, which comes in the same task of asyncio, that the task was rejected."""
+    """Notes that a task was rejected, for its acknowledgement, which comes in the same asyncio task."""
 
     def pre_execute(self, message: TaskiqMessage) -> TaskiqMessage:
         _rejected.set(False)
@@ -216,10 +217,10 @@ class _Rejections(TaskiqMiddleware):
 
 
 class _Delivery(AckableMessage):
-    """A record for taskiq's receiver, which reads `ack` first of all, in the task of asyncio that handles this record.
+    """A record for taskiq's receiver, which first reads `ack`, in the asyncio task that handles this record.
 
     If that task ends with an exception (a label that taskiq cannot use, a middleware that raises), nothing else would
-    ever acknowledge the record, and its lock would be renewed: it is released, and given up after
+    acknowledge the record, and its lock would be renewed: so the record is released, and given up after
     `share.delivery.count.limit` deliveries.
     """
 
@@ -256,7 +257,9 @@ class _Delivery(AckableMessage):
 
 
 def _due_s(record: ShareRecord) -> float:
-    """Return when it may begin, in seconds since the epoch; 0 for at once, also for a delay that is no number."""
+    """Return when a record's task may begin, in seconds since the epoch; 0 for at once, also if its delay is not a
+    number.
+    """
     if sent_again := not_before_s(record.headers):
         return sent_again
     for name, value in record.headers:

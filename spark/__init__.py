@@ -25,7 +25,7 @@ def register(spark: SparkSession | None = None) -> None:
     """Register the format `kafka-share` with a session, classic or Connect; without one, with the active session.
 
     Needed before several queries start at once in one session: their tasks may fail otherwise (docs/spark.md). Raises
-    PySparkNeeded (an ImportError) without PySpark 4.2 or newer, RuntimeError where no session is active.
+    PySparkNeeded (an ImportError) without PySpark 4.2 or newer, RuntimeError if no session is active.
     """
     from shareq.spark.versions import check_pyspark
 
@@ -39,11 +39,11 @@ def register(spark: SparkSession | None = None) -> None:
 
 
 def batches(spark: SparkSession, options: Mapping[str, object]) -> Iterator[DataFrame]:
-    """Yield what a share group has now, in DataFrames, without a streaming query and its checkpoint.
+    """Yield the records that a share group has now, in DataFrames, without a streaming query and its checkpoint.
 
     The records of a DataFrame stay locked while the caller works with it, are accepted when the next one is asked for,
-    and given back when the loop ends before that. `options` are those of the source. Raises PySparkNeeded,
-    OptionsError, ClientError.
+    and released if the loop ends before that. `options` are those of the source. Raises PySparkNeeded, OptionsError,
+    ClientError.
     """
     from shareq.spark.versions import check_pyspark
 

@@ -1,7 +1,7 @@
 """Reading a share group in a program that runs no streaming query: batch by batch, each acknowledged when it is done.
 
-Spark notifies a batch source of nothing when its job has succeeded. So the member of the group lives here, in the
-program that has the session, and the DataFrames that it gives read ranges of offsets, as often as they are evaluated.
+Spark notifies a batch source of nothing when its job has succeeded. So the member of the group is in the program that
+has the session, and its DataFrames read ranges of offsets, as often as they are evaluated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RANGES: Final = "shareq.ranges"
 
 
 def batches(spark: SparkSession, options: Mapping[str, object]) -> Iterator[DataFrame]:
-    """Yield what the group has now, in batches; the records of each are accepted when the next one is asked for.
+    """Yield the records that the group has now, in batches; a batch is accepted when the next one is asked for.
 
     Raises OptionsError, and ClientError as the streaming source does.
     """

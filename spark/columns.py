@@ -16,13 +16,13 @@ KINDS: Final = {
     "headers": "array<struct<key:string,value:binary>>",
     "deliveryCount": "int",
 }
-"""Column -> its type, as Spark's `simpleString` writes it. All of them may be null."""
+"""The type of each column, as Spark's `simpleString` writes it. All columns may be null."""
 
 _ALWAYS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 
 
 class SchemaError(ValueError):
-    """A schema that the source cannot give. The message is one line and names the columns there are."""
+    """A schema that the source cannot provide. The message is one line and names the possible columns."""
 
 
 def names(*, include_headers: bool, include_delivery_count: bool) -> tuple[str, ...]:
@@ -40,8 +40,9 @@ def ddl(columns: Sequence[str]) -> str:
 
 
 def chosen(wanted: Sequence[tuple[str, str, bool]], offered: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of a schema that the user gave: `(name, simpleString, nullable)` each, some of those offered,
-    in any order. Raises SchemaError naming all that is wrong.
+    """Return the columns of a user's schema, in its order.
+
+    Each is `(name, simpleString, nullable)`, one of those offered. Raises SchemaError naming all that is wrong.
     """
     problems = []
     for position, (name, kind, nullable) in enumerate(wanted):

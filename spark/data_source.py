@@ -1,4 +1,4 @@
-"""The format `kafka-share`: what Spark finds, pickles and asks for schema, reader and writer."""
+"""The format `kafka-share`: the class that Spark finds, pickles and asks for schema, reader and writer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KafkaShareSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Return the schema of the options. Raises OptionsError, at load()."""
+        """Return the schema for the options. Raises OptionsError, which the user's load() shows."""
         return columns.ddl(SourceOptions.parse(_without_ranges(self.options)).columns)
 
     def streamReader(self, schema: StructType) -> ShareGroupStreamReader:
@@ -67,7 +67,10 @@ class KafkaShareSource(DataSource):
         return RangesReader(options, columns.chosen(wanted, options.columns), ranges)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """Return the writer of a DataFrame. Raises OptionsError; SchemaError for columns that make no records."""
+        """Return the writer of a DataFrame.
+
+        Raises OptionsError; SchemaError for columns that cannot be written as records.
+        """
         from shareq.spark.sink.writer import BatchWriter
 
         if overwrite:

@@ -1,4 +1,4 @@
-"""The side of the executors: ranges of one partition, fetched and turned into Arrow. May be called again at any time.
+"""The executors' side: fetches the ranges of one partition, and turns them into Arrow. May be called repeatedly.
 
 Spark keeps its Python workers between micro-batches, so a worker keeps its connections, too.
 """
@@ -24,7 +24,7 @@ _fetchers: Final[dict[tuple[ClientConfig, int], RangeFetcher]] = {}  # by proces
 
 
 class DataLoss(Exception):
-    """An error: records of a micro-batch are no longer in the log. Its line says which, and the way out."""
+    """Records of a micro-batch that are no longer in the log. The message names them, and the remedy."""
 
 
 def read(

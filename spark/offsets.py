@@ -45,7 +45,7 @@ class BatchRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """The records of a micro-batch, and those before it that wait for their acknowledgement.
+    """The records of a micro-batch, and earlier ones that are not known to be acknowledged.
 
     Never changed once made.
     """
@@ -95,7 +95,7 @@ class SourceOffset:
 
 
 INITIAL: Final = SourceOffset()
-"""The offset at which a new query begins: with nothing. A constant, whatever the state of topic and group."""
+"""The empty offset at which a new query begins, whatever the state of topic and group."""
 
 
 def id_text(topic_id: bytes) -> str:

@@ -20,11 +20,17 @@ PREFIX: Final = "kafka."
 
 
 class OptionsError(ValueError):
-    """Options that make no source. The message is one line with every problem: option, value, allowed values."""
+    """Options that are invalid for a source.
+
+    The message is one line with every problem: option, value, allowed values.
+    """
 
 
 class OptionReader:
-    """A reader of options, one by one, that collects the errors. `known` is beside kafka.*, `refused` has reasons."""
+    """A reader of options, one by one, that collects the errors.
+
+    `known` are the options besides kafka.*; `refused` has reasons for refusing known ones.
+    """
 
     def __init__(self, options: Mapping[str, str], known: Sequence[str], refused: Mapping[str, str]) -> None:
         self._known = known
@@ -50,7 +56,7 @@ class OptionReader:
             return None
 
     def client(self) -> ClientConfig | None:
-        """Read the options that begin with kafka. and are left: the connection."""
+        """Read the remaining options that begin with kafka.: those of the connection."""
         given = {name: value for name, value in self._left.items() if name.startswith(PREFIX)}
         for name in given:
             del self._left[name]
@@ -63,7 +69,7 @@ class OptionReader:
             return None
 
     def finish(self) -> None:
-        """Raise OptionsError for all that was found. Values of unknown options are not shown: they may be secrets."""
+        """Raise OptionsError with all problems. Values of unknown options are not shown: they may be secrets."""
         for name in sorted(self._left):
             self.problem(f"{name} is not an option of kafka-share; {_nearest(name, self._known)}")
         if self._problems:

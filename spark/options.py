@@ -30,7 +30,7 @@ KNOWN: Final = (
     "maxRenewMs",
     "maxDeliveryCount",
 )
-"""Beside kafka.*."""
+"""The options besides kafka.*."""
 
 _WHERE_IT_STARTS: Final = (
     "where a share group starts is the group's own config at the broker: set share.auto.offset.reset of the group to "
@@ -71,7 +71,7 @@ REFUSED: Final[dict[str, str]] = {
     "kafka.value.serializer": _BYTES,
     "kafka.interceptor.classes": "there is no Java consumer here that could call them",
 }
-"""Options that are known and not offered, with the reason and the way out."""
+"""Options that are known but not supported, with the reason and the alternative."""
 
 
 @dataclass(frozen=True, slots=True)

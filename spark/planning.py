@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from shareq.spark.offsets import BatchRange, SharePartition
 
 NEAR: Final = 1_000
-"""The offsets between two ranges up to which one fetch reads and discards them, in place of two fetches."""
+"""The gap up to which one fetch reads two ranges, and discards the offsets between them."""
 
 
 class TaskRanges(NamedTuple):
@@ -48,7 +48,7 @@ def plan(
 
 
 def runs(ranges: Iterable[BatchRange], near: int = NEAR) -> Iterator[tuple[BatchRange, ...]]:
-    """Group ascending ranges into those that one fetch reads: less than `near` offsets lie between neighbours."""
+    """Group ascending ranges so that one fetch reads each group: fewer than `near` offsets lie between neighbours."""
     group: list[BatchRange] = []
     for found in ranges:
         if group and found.first - group[-1].last > near:
@@ -64,7 +64,9 @@ def _bounded(task: TaskRanges, most: int | None) -> Iterator[TaskRanges]:
 
 
 def _shares(tasks: Sequence[TaskRanges], wanted: int) -> list[int]:
-    """Return the parts to cut each task into, so that there are `wanted` and the largest is as small as can be."""
+    """Return into how many parts to cut each task, so that there are `wanted` parts and the largest is as small as can
+    be.
+    """
     total = sum(task.records for task in tasks)
     shares = [max(1, task.records * wanted // total) for task in tasks]
     left = wanted - sum(shares)
@@ -78,7 +80,7 @@ def _shares(tasks: Sequence[TaskRanges], wanted: int) -> list[int]:
 
 
 def _cut(task: TaskRanges, parts: int) -> Iterator[TaskRanges]:
-    """Cut into `parts` tasks (fewer if there are fewer offsets) that differ by one offset at most."""
+    """Cut a task into `parts` (fewer if it has fewer offsets) that differ by one offset at most."""
     total = task.records
     parts = min(parts, total)
     if parts == 1:

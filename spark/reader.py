@@ -1,4 +1,4 @@
-"""The stream reader: Spark's calls, translated. It is made in several processes, and opens nothing until it must.
+"""The stream reader: translates Spark's calls. It is made in several processes, and opens nothing before it must.
 
 Runner (one per query run): initialOffset, latestOffset, partitions, stop. Executors: read, on a pickled copy.
 """
@@ -124,7 +124,7 @@ class _BriefTrace:
 
 
 def _end_on_sigterm() -> None:
-    """Spark ends the runner by SIGTERM, twice, and waits for neither: turn the first into an orderly end, with `stop`.
+    """End the runner in order, with `stop`, at Spark's first SIGTERM: Spark sends two, and waits for neither.
 
     The process ends after GRACE_S at the latest. Do nothing if the signal has another handler, or outside of the main
     thread.

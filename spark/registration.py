@@ -3,7 +3,7 @@
 Spark (4.2 and 4.3, PythonStreamingSourceRunner) keeps one map of environment variables for a registered source, and
 puts these four into it when a query starts, without a lock. Two queries that start at the same moment can leave a map
 that counts a variable twice: from then on no task of any query can be deserialised (java.io.OptionalDataException),
-until the session ends. What is in the map already changes nothing about it when it is put again.
+until the session ends. A variable that is in the map already does not change the map when it is put again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ PUT_BY_SPARK: Final = {
     "SPARK_BUFFER_SIZE": "65536",
     "SPARK_PYTHON_RUNTIME": "PYTHON_WORKER",
 }
-"""The variables with the values that workers assume without them; Spark puts its own before one starts."""
+"""The variables that Spark puts into the map, with the values that workers assume without them; Spark later overwrites
+them.
+"""
 
 _registering: Final = threading.Lock()
 
 
 def register(session: SparkSession) -> None:
-    """Make the source known to a session. A registration before it, also Spark's own, is replaced."""
+    """Register the source with a session. An earlier registration, also Spark's own, is replaced."""
     context = getattr(session, "sparkContext", None)  # a Connect session has none; its server makes the map
     if context is None:
         session.dataSource.register(KafkaShareSource)

@@ -1,4 +1,4 @@
-"""The PySpark that this needs, said in one line. Importable without it."""
+"""The version of PySpark that is needed, and a one-line error for others. Importable without PySpark."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from importlib import metadata
 from typing import Final
 
 LOWEST: Final = (4, 2)
-"""The first whose sources in Python are given the start and a limit (`latestOffset(start, limit)`)."""
+"""The first version that gives sources in Python the start and a limit (`latestOffset(start, limit)`)."""
 
 
 class PySparkNeeded(ImportError):
-    """PySpark is not there, or too old."""
+    """An error: PySpark is not installed, or too old."""
 
 
 def check_pyspark() -> None:
-    """Raise PySparkNeeded unless there is a PySpark that will do."""
+    """Raise PySparkNeeded unless a usable PySpark is installed."""
     needed = "shareq.spark needs PySpark 4.2 or newer: pip install 'shareq[spark]'"
     try:
         found = metadata.version("pyspark")
@@ -29,6 +29,6 @@ def check_pyspark() -> None:
 
 
 def version_of(text: str) -> tuple[int, int]:
-    """Major and minor version: (4, 2) of 4.2.0.dev1."""
+    """Return the major and minor version: (4, 2) for 4.2.0.dev1."""
     major, minor = text.split(".")[:2]
     return int(major), int(minor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def get_provider_info() -> dict[str, object]:
-    """Return the entry by which Airflow finds the queue; it is read before Airflow can be imported whole."""
+    """Return the entry by which Airflow finds the queue. Airflow reads it early in its own import."""
     return {
         "package-name": "shareq",
         "name": "shareq",

@@ -33,30 +33,35 @@ SCHEME: Final = "kafka-share"
 GROUP: Final = "airflow"
 GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 MORE_DELIVERIES: Final[dict[str, str]] = {DELIVERY_COUNT_LIMIT: "10"}
-"""The most that brokers allow by default: each end of a triggerer is a delivery of what it has in hand."""
+"""The most deliveries that brokers allow by default: each end of a triggerer costs its records one."""
 IN_HAND: Final = 20
-"""The most records that wait for Airflow, and so may come again after a kill: it confirms those that it found together
-when all of them are stored. It looks once a second; a trigger behind which 1,024 wait is failed by it."""
+"""The most records that wait for Airflow, and may be delivered again after a kill.
+
+Airflow looks once a second, confirms records together when all of them are stored, and fails a trigger behind which
+1,024 wait.
+"""
 RENEW_S: Final = 1_800.0
-"""Longer than Airflow waits for its database (`shared_stream_ack_timeout`, five minutes)."""
+"""The seconds for which locks are renewed: longer than Airflow waits for its database (`shared_stream_ack_timeout`,
+five minutes).
+"""
 POLL_S: Final = 60.0
 
 
 class ShareGroupProvider(BaseMessageQueueProvider):
-    """The scheme `kafka-share`, and queues `kafka-share://host:port/topic?group=name`."""
+    """The provider of the scheme `kafka-share`, for queues `kafka-share://host:port/topic?group=name`."""
 
     scheme = SCHEME
 
     def queue_matches(self, queue: str) -> bool:
-        """Return whether this provider serves a queue."""
+        """Return True if this provider serves a queue."""
         return queue.startswith(f"{SCHEME}://")
 
     def trigger_class(self) -> type[BaseEventTrigger]:
-        """Return the class of its triggers."""
+        """Return the class of this provider's triggers."""
         return ShareGroupTrigger
 
     def trigger_kwargs(self, queue: str, **kwargs: Any) -> dict[str, Any]:
-        """Return the arguments that a queue's address has. Raises ConfigError for none."""
+        """Return the arguments in a queue's address. Raises ConfigError for an invalid address."""
         parts = urlsplit(queue)
         topic = parts.path.strip("/")
         if not parts.netloc or not topic:
@@ -96,11 +101,11 @@ class ShareGroupTrigger(BaseEventTrigger):
         }
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and the arguments to make it again with."""
+        """Return the class, and the arguments of a copy."""
         return f"{ShareGroupTrigger.__module__}.{ShareGroupTrigger.__qualname__}", dict(self._source)
 
     def shared_stream_key(self) -> Hashable:
-        """Return the key that is equal for triggers that share one member."""
+        """Return the key that is equal for all triggers that share one member."""
         return tuple(
             (name, tuple(sorted(value.items())) if isinstance(value, dict) else value)
             for name, value in self._source.items()
@@ -145,8 +150,9 @@ class ShareGroupStream(SharedStreamProducer):
         self._fewer = asyncio.Event()
 
     async def open_stream(self) -> AsyncGenerator[tuple[dict[str, Any], ShareRecord]]:
-        """Join the group, and yield records, each with the payload of its event. Raises what the group is refused
-        with.
+        """Join the group, and yield records, each with its event's payload.
+
+        Raises the error with which the group is refused.
         """
         properties = {**self._properties, **await _of_connection(self._conn_id)}
         config = ClientConfig.from_properties({**properties, "bootstrap.servers": self._servers})
@@ -171,7 +177,7 @@ class ShareGroupStream(SharedStreamProducer):
                 await self._fewer.wait()
 
     def get_advance_lane(self, broker_payload: ShareRecord) -> Hashable:
-        """Return the record: none waits for another one to be accepted."""
+        """Return the record itself as the key: no record waits until another is accepted."""
         return broker_payload
 
     async def advance(self, batch: Sequence[AdvanceItem]) -> None:
@@ -188,7 +194,7 @@ class ShareGroupStream(SharedStreamProducer):
                 logger.warning("%s, attempt %d: %s", id_of(record), record.delivery_count, error)
 
     async def aclose(self) -> None:
-        """Release what is in hand, and leave the group."""
+        """Release the records in hand, and leave the group."""
         if self._consumer is not None:
             await self._consumer.close()
 
@@ -204,10 +210,9 @@ class ShareGroupStream(SharedStreamProducer):
 
 
 def kind_of(outcome: AdvanceOutcome) -> AcknowledgeType | None:
-    """Return how a record is acknowledged. None: it stays in hand, and is released when its member leaves.
+    """Return how to acknowledge a record. None: it stays in hand, and is released when its member leaves.
 
-    That is for a record that no trigger saw: if it were released at once, it would be delivered again at once, and soon
-    be given up.
+    That is for a record that no trigger saw: released at once, it would be delivered at once, and soon reach its limit.
     """
     if outcome.failed:
         return AcknowledgeType.RELEASE
@@ -244,7 +249,7 @@ def _text(name: str, data: bytes | None) -> dict[str, str | None]:
 
 
 async def _of_connection(conn_id: str | None) -> dict[str, str]:
-    """Return the properties in the extra of a connection; numbers and truth as Kafka writes them."""
+    """Return the properties in the extra of a connection; numbers and booleans as Kafka writes them."""
     if conn_id is None:
         return {}
     from airflow.sdk import Connection  # the triggerer alone can ask for one

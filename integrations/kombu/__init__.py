@@ -13,7 +13,7 @@ __all__ = ["SCHEME", "Transport", "register"]
 
 
 def register() -> None:
-    """Have kombu know `kafka-share://`. Harmless the second time."""
+    """Register `kafka-share://` with kombu. A second call changes nothing."""
     from kombu.transport import TRANSPORT_ALIASES
 
     TRANSPORT_ALIASES[SCHEME] = "shareq.kombu.transport:Transport"

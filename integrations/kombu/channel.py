@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 MOST_AT_ONCE: Final = 100
-"""Records that are taken ahead for a channel whose prefetch count is not bounded."""
+"""The most records acquired ahead for a channel whose prefetch count is not bounded."""
 MOST_HEARD: Final = 10_000
-"""Messages that a transient queue holds; older ones give way."""
+"""The most messages that a transient queue holds; newer ones replace the oldest."""
 GET_S: Final = 0.3
 CALL_S: Final = 20.0
 PURGE_S: Final = 600.0
@@ -89,7 +89,7 @@ class JsonMessage(virtual.Message):
     _read: Any = None
 
     def read(self) -> Any:
-        """Return the body if it is JSON, else None. Raises DecodeError."""
+        """Return the decoded body if it is JSON, else None. Raises DecodeError."""
         if self.errors or self.content_type != "application/json":
             return None
         self._read = loads(self.body, self.content_type, self.content_encoding)
@@ -102,7 +102,7 @@ class JsonMessage(virtual.Message):
 
 
 class QoS(virtual.QoS):
-    """The messages handed on and not acknowledged, by delivery tag, with their records."""
+    """The delivered but unacknowledged messages, by delivery tag, with their records."""
 
     channel: Channel
 
@@ -116,12 +116,12 @@ class QoS(virtual.QoS):
         return max(0, len(self._delivered) - len(self._dirty))
 
     def holds(self, tag: str, arrival: Arrival) -> None:
-        """Remember where a message is from."""
+        """Remember the record and the consumer of a message."""
         if arrival.consumer is not None and arrival.record is not None:
             self._records[tag] = arrival.consumer, arrival.record
 
     def records(self) -> list[tuple[str, ShareRecord]]:
-        """Return the records that are handed on and not settled, with their delivery tags."""
+        """Return the records that were delivered but not settled, with their delivery tags."""
         return [(tag, record) for tag, (_, record) in list(self._records.items())]
 
     def forget(self, tag: str) -> None:
@@ -337,7 +337,7 @@ class Channel(virtual.Channel):
 
     @property
     def ready(self) -> bool:
-        """True if `deliver` would find something."""
+        """True if `deliver` would deliver a message."""
         return self.hears or any(
             arrival.queue in self._callbacks and (arrival.queue in self._without_ack or self.qos.can_consume())
             for arrival in list(self._arrivals)
@@ -369,18 +369,18 @@ class Channel(virtual.Channel):
         return True
 
     def hear_again(self, message: Any) -> None:
-        """Deliver a message of a transient queue again that was released."""
+        """Deliver again a message of a transient queue that was released."""
         heard = self.connection.heard.get(message._raw.get("queue", ""))
         if heard is not None:
             heard.appendleft(message._raw)
             self.connection.news()
 
     def settle(self, consumer: QueueConsumer, record: ShareRecord, kind: AcknowledgeType) -> None:
-        """Acknowledge a record, soon."""
+        """Queue an acknowledgement of a record."""
         consumer.engine.soon(consumer.settle, record, kind)
 
     def has_room(self) -> None:
-        """Take note that more records may be taken."""
+        """Note that there is room for more records."""
         if self._arrivals:
             self.connection.news()
         if self.closed or not self.connection:
@@ -425,7 +425,7 @@ class Channel(virtual.Channel):
         return consumer
 
     def _room(self) -> int:
-        """Return how many records a consumer may take now. Of several queues, one each at least."""
+        """Return how many records a consumer may take now. With several queues, each may take at least one."""
         waiting = len(self._arrivals)
         if not self.qos.prefetch_count:
             return max(0, MOST_AT_ONCE - waiting)
@@ -433,12 +433,12 @@ class Channel(virtual.Channel):
         return 0 if room < 1 else max(1, room // max(1, len(self._consuming)))
 
     def _withdraw(self, record: ShareRecord, answer: Callable[[bool], None]) -> None:
-        """Take a record's task back from Celery, in the thread of its event loop."""
+        """Take a record's task back from Celery, in the thread of Celery's event loop."""
         self._wanted_back.append((record, answer))
         self.connection.news()
 
     def give_back(self) -> None:
-        """Take the wanted tasks back from Celery's timer; a task that has begun stays."""
+        """Take the requested tasks back from Celery's timer; a task that has begun stays."""
         wanted = dict(_taken_out(self._wanted_back))
         if not wanted:
             return
@@ -464,7 +464,7 @@ class Channel(virtual.Channel):
         return Arrival(queue, message, record, consumer)
 
     def _call(self, callback: Callable[[Any], Any], arrival: Arrival, no_ack: bool) -> None:
-        """Hand a message on. In kombu's event loop, Celery's worker, nothing that it holds ends the process."""
+        """Deliver a message. In the event loop of Celery's worker, no error in a message ends the process."""
         message = self._handed_on(arrival, no_ack)
         if not self.connection.in_event_loop:
             callback(message)
@@ -483,7 +483,7 @@ class Channel(virtual.Channel):
             message.reject()
 
     def _fault(self, message: JsonMessage, arrival: Arrival) -> str | None:
-        """Return why Celery must not get a message, None if it may; note how long to renew its lock."""
+        """Return why Celery must not get a message, or None; also note how long to renew its lock."""
         try:
             payload = message.read()
         except DecodeError as error:
@@ -513,7 +513,7 @@ class Channel(virtual.Channel):
     def _cancel(self, consumer: QueueConsumer) -> None:
         """Cancel a consumer and release its undelivered messages.
 
-        A member that holds no records leaves the group at once, others when the channel closes.
+        A member that holds no records leaves the group at once; other members leave when the channel closes.
         """
         engine = consumer.engine
         engine.run(consumer.cancel(), CALL_S)
@@ -544,7 +544,7 @@ def matches(kind: str, routing_key: str, pattern: str, found: str, match: Callab
 
 
 def heard_from(record: Record, topic: str) -> tuple[str, dict[str, Any]] | None:
-    """Return routing key and message of a record of an exchange's topic, or None (logged) for an invalid record."""
+    """Return routing key and message of a record of an exchange's topic; None (logged) for an invalid record."""
     try:
         routing_key = (dict(record.headers).get(ROUTING_KEY) or b"").decode()
         return routing_key, unpacked(record.value, record.timestamp)
@@ -556,7 +556,7 @@ def heard_from(record: Record, topic: str) -> tuple[str, dict[str, Any]] | None:
 
 
 class TooFar(Exception):
-    """A task's ETA lies further ahead than its worker would wait."""
+    """A task's ETA that is further ahead than a worker would wait."""
 
 
 def _taken_out(found: deque[T]) -> Iterator[T]:

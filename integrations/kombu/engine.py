@@ -1,4 +1,4 @@
-"""The client of one process: an event loop in a thread, which the blocking calls of kombu use. Made again after a fork.
+"""The client of one process: an event loop in a thread, for kombu's blocking calls. A fork makes a new one.
 
 Asynchronous parts (consumers, tails, the producer) are used on the loop only; `run` and `soon` are for other threads.
 """
@@ -42,8 +42,9 @@ ENDED: Final = "the client's thread has ended"
 
 
 class Engine:
-    """The client of one process for a cluster, which `Engine.of` returns. Any thread may call methods that are not the
-    loop's.
+    """The client of one process for a cluster, as `Engine.of` returns it.
+
+    Any thread may call methods that are not for the loop only.
     """
 
     _known: ClassVar[dict[tuple[int, tuple[tuple[str, str], ...]], Engine]] = {}
@@ -77,19 +78,19 @@ class Engine:
 
     @property
     def alive(self) -> bool:
-        """Return whether its thread runs, and this is the process that it belongs to: a fork has no thread of it."""
+        """True if the engine's thread runs in this process: a fork does not have the thread."""
         return self.pid == os.getpid() and not self._ended
 
     def watch(self, ended: Callable[[Exception], None], close: Callable[[], Awaitable[None]]) -> None:
-        """Call `ended` in the thread that ends, if the loop ends before the process does, and `close` on the loop."""
+        """If the loop ends before the process does, call `ended` in the loop's thread, and `close` on the loop."""
         self._watching[ended] = close
 
     def unwatch(self, ended: Callable[[Exception], None]) -> None:
-        """Call it no more."""
+        """Undo `watch`."""
         self._watching.pop(ended, None)
 
     def run(self, work: Coroutine[Any, Any, T], timeout_s: float) -> T:
-        """Have the loop do it, and wait. Raises what it raises, Unreachable when it takes too long."""
+        """Run a coroutine on the loop, and wait for it. Raises its error, or Unreachable if it takes too long."""
         if not self.alive:
             work.close()
             raise Unreachable(
@@ -111,17 +112,17 @@ class Engine:
             raise Unreachable(f"not done within {timeout_s:g} s") from None
 
     def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have the loop do a step of administration, which ends by itself in the client's own time."""
+        """Run a request of administration on the loop, and wait for it, within the client's own timeouts."""
         return self.run(work, self.config.default_api_timeout_ms / 1000 + SPARE_S)
 
     def soon(self, call: Callable[..., object], *arguments: Any) -> None:
-        """Have the loop call it, and do not wait. Do nothing in a fork."""
+        """Call a function on the loop, without waiting for it. Do nothing in a fork."""
         if self.alive:
             with contextlib.suppress(RuntimeError):  # the loop was closed a moment ago
                 self.loop.call_soon_threadsafe(call, *arguments)
 
     def background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start a task that `close` waits for. Call it on the loop. The task logs its own errors."""
+        """Start a task that `close` waits for; it logs its own errors. Must be called on the loop."""
         task = self.loop.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -133,18 +134,18 @@ class Engine:
         self.run(self.network.request(None, MetadataRequest([]), timeout_ms=round(timeout_s * 1000)), timeout_s + 1)
 
     def send(self, topic: str, value: bytes, headers: Headers = ()) -> None:
-        """Write, and return when it is written down.
+        """Write a message, and return when it is stored.
 
-        Raises BrokerError, Unreachable: the message may be written then.
+        Raises BrokerError, Unreachable: the message may have been stored then.
         """
         self.run(self._send(topic, value, headers), SEND_S + BLOCK_S)
 
     def send_soon(self, topic: str, value: bytes, routing_key: str) -> None:
-        """Write without waiting for it; errors are logged."""
+        """Write a message without waiting for the answer; errors are logged."""
         self.soon(lambda: self.background(self._send_soon(topic, value, routing_key)))
 
     def tail(self, topic: str) -> Tail:
-        """Return the follower of a topic of one partition. Call it on the loop."""
+        """Return the follower of a topic with one partition. Must be called on the loop."""
         found = self._tails.get(topic)
         if found is None:
             found = self._tails[topic] = Tail(self.network, topic)
@@ -229,7 +230,7 @@ class Engine:
     # -- life
 
     def close(self) -> None:
-        """Send the pending messages; at the end of the process."""
+        """Send the pending messages, and close the client, at the end of the process."""
         with contextlib.suppress(Exception):
             self.run(self._close(), END_S)
 
@@ -262,7 +263,7 @@ class Engine:
         )
 
     def _finish(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run the loop once more after its end, for this work. The exception that ended it may end it again."""
+        """Run the loop again after its end, for this coroutine. The exception that ended the loop may end it again."""
         with contextlib.suppress(Exception, SystemExit, KeyboardInterrupt):
             self.loop.run_until_complete(work)
 
@@ -277,7 +278,7 @@ class Engine:
         await self.network.wait_closed()
 
     async def _cancel_all(self) -> None:
-        """End all else on the loop: callers that wait learn of it."""
+        """Cancel all tasks on the loop, so that waiting callers get an error."""
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for each in rest:
             each.cancel()
@@ -302,7 +303,7 @@ class Engine:
 
 
 class EngineEnded(ConnectionError):
-    """The loop of a client ended: connections are made again with a new one."""
+    """An error: a client's event loop ended. New connections get a new loop."""
 
 
 def _is(error: ClientError, code: ErrorCode) -> bool:

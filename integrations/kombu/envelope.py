@@ -1,4 +1,4 @@
-"""Messages as records: how to write one, and whether a record is a message that kombu accepts. Pure."""
+"""Conversion of messages to records, and the check that a record is a message that kombu accepts. Pure."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _PROPERTIES: Final = frozenset(
 
 
 class NotAMessage(ValueError):
-    """A record that is no message of kombu. The text is the reason, without anything of the record's value."""
+    """A record that is not a message of kombu. The text is the reason, and shows nothing of the record's value."""
 
 
 def packed(message: Mapping[str, Any]) -> bytes:
-    """Return a message as a record's value. As on AMQP, properties that AMQP does not have are left out."""
+    """Return a message as a record's value. As on AMQP, properties unknown to AMQP are left out."""
     properties = {name: value for name, value in message["properties"].items() if name in _PROPERTIES}
     text: str = dumps({**message, "properties": properties})
     return text.encode()
 
 
 def unpacked(value: bytes | None, sent_ms: int) -> dict[str, Any]:
-    """Return the message of a record's value, with `sent_ms`, the record's time, in it. Raises NotAMessage alone.
+    """Return the message of a record's value, including `sent_ms`, the record's time. Raises only NotAMessage.
 
     kombu and Celery use the result without checks: each field that they use has a valid type.
     """
@@ -57,7 +57,7 @@ def unpacked(value: bytes | None, sent_ms: int) -> dict[str, Any]:
 
 
 def expired(message: Mapping[str, Any], now_ms: int) -> bool:
-    """Return whether a message's own time to live (its property `expiration`, in ms) is over."""
+    """Return True if a message's own time to live (its property `expiration`, in ms) is over."""
     try:
         return now_ms >= int(message["sent_ms"]) + int(message["properties"]["expiration"])
     except (KeyError, TypeError, ValueError, OverflowError):

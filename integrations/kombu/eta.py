@@ -1,6 +1,6 @@
-"""Tasks that Celery keeps until their ETA: a task that would block its queue is taken back, and sent to the log's end.
+"""Tasks that Celery keeps until their ETA. One that would block its queue is taken back, and sent to the log's end.
 
-On the engine's loop. Celery has its own timer for them, in the thread of its event loop: `withdraw` asks that thread.
+Runs on the engine's loop. Celery's own timer keeps the tasks, in the thread of its event loop, which `withdraw` asks.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from shareq.client.aio.early import EarlyRecords
 
 Withdraw = Callable[[ShareRecord, Callable[[bool], None]], None]
 SOON_S: Final = 5.0
-"""A task that is due so soon stays: it may begin while it is sent again."""
+"""The seconds before its time in which a task is left with Celery: it could begin while it is sent again."""
 
 
 class WaitingTasks:
     """The waiting tasks of one consumer.
 
-    `withdraw` calls back with whether Celery gave the record's task back; `hand_on` gives it to Celery again, if it
-    could not be sent.
+    `withdraw` reports whether Celery gave up the record's task; `hand_on` gives it to Celery again if sending failed.
     """
 
     def __init__(
@@ -46,19 +45,19 @@ class WaitingTasks:
         self._upkeep.start()
 
     async def stop(self) -> None:
-        """Send nothing more."""
+        """Stop sending."""
         await self._upkeep.stop()
 
     # -- for `Upkeep`
 
     async def look(self, early: EarlyRecords) -> None:
-        """Note where logs end, and forget what Celery has begun."""
+        """Note the ends of logs, and forget the tasks that Celery has begun."""
         while early.pop_due(time.time() + SOON_S) is not None:
             pass
         await self._again.look(early)
 
     async def send(self, record: ShareRecord, due: float) -> bool:
-        """Take a task back from Celery and send its record again; True also for a task that no longer waits."""
+        """Take a task back from Celery and send its record again. Return True also for a task that no longer waits."""
         if record.state is not State.IN_HAND or due - time.time() < SOON_S:
             return True
         loop = asyncio.get_running_loop()
@@ -75,7 +74,7 @@ class WaitingTasks:
         return True
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         await self._again.close()
 
 

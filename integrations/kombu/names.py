@@ -13,10 +13,10 @@ from shareq.protocol.names import AUTO_OFFSET_RESET
 
 SCHEME: Final = "kafka-share"
 ROUTING_KEY: Final = "routing_key"
-"""The header of a record of an exchange's topic."""
+"""The header with the routing key, in records of an exchange's topic."""
 GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 EXCHANGE_CONFIG: Final[dict[str, str]] = {"retention.ms": "3600000"}
-"""The properties of an exchange's topic: after the retention time every listener has read a message, or never will."""
+"""The configs of an exchange's topic. After this retention time, a listener that has not read a message never will."""
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]")
 LONGEST: Final = 249
 
@@ -72,9 +72,9 @@ _KINDS: Final[dict[str, Any]] = {
 
 
 def legal(name: str) -> str:
-    """Return a name made valid for topics: other characters become "_" and four hexadecimal digits of UTF-16.
+    """Return a name that is valid for topics: other characters become "_" and their four hexadecimal digits in UTF-16.
 
-    Raises ConfigError for one that is too long, or invalid for another reason.
+    Raises ConfigError for a name that is too long, or invalid for another reason.
     """
     found = "".join(each if _LEGAL.match(each) else "".join(f"_{unit:04x}" for unit in _utf16(each)) for each in name)
     if not found or len(found) > LONGEST or found in (".", ".."):

@@ -62,11 +62,11 @@ class QueueConsumer:
 
     @property
     def in_hand(self) -> int:
-        """Records that are handed on and not settled. Any thread may ask."""
+        """The number of records that were delivered but not settled. Any thread may ask."""
         return len(self._in_hand)
 
     async def open(self) -> None:
-        """Join the group, and hand nothing on yet."""
+        """Join the group, without delivering records yet."""
         self._consumer = ShareConsumer(
             self.engine.servers,
             self._topic,
@@ -106,11 +106,11 @@ class QueueConsumer:
         return self._take(found[0]) if found else None
 
     def wake(self) -> None:
-        """Wake the consumer: there may be room."""
+        """Wake the consumer, which may have room now."""
         self._woken.set()
 
     def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
-        """Acknowledge it; an error is logged, and the record is delivered again."""
+        """Acknowledge a record; an error is logged, and the record is delivered again."""
         task = asyncio.create_task(self._settle(record, kind))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
@@ -135,7 +135,10 @@ class QueueConsumer:
             await self._consumer.subscribe([])
 
     async def close(self) -> None:
-        """Stop, send what was settled, release the rest, leave the group. Harmless the second time."""
+        """Stop, send the pending acknowledgements, release the other records, leave the group.
+
+        Harmless the second time.
+        """
         if self._closing:
             return
         self._closing = True
@@ -153,7 +156,7 @@ class QueueConsumer:
                 await self._consumer.close()
 
     async def _assigned(self, consumer: ShareConsumer) -> None:
-        """Wait until there are partitions; a group without free ones gives none."""
+        """Wait until partitions are assigned; a group without free ones assigns none."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ASSIGN_S):
                 while not consumer.assignment:
@@ -175,9 +178,7 @@ class QueueConsumer:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """Take a lost connection, which Celery mends by itself: release the records in hand, and
-        renew no more locks.
-        """
+        """Handle a lost connection, which Celery repairs: release the records in hand, and renew no more locks."""
         logger.error("queue %s: its consumer ended", self._topic, exc_info=error)
         self._failed(ConsumerEnded(f"queue {self._topic}: its consumer ended: {type(error).__name__}"))
 
@@ -196,7 +197,7 @@ class QueueConsumer:
                 self._arrived(self, self._take(record))
 
     async def _look(self) -> None:
-        """Report a lost connection to Celery, which then forgets its reserved tasks; they are delivered again."""
+        """Report lost locks to Celery as a lost connection: its reserved tasks are forgotten, and delivered again."""
         while True:
             await asyncio.sleep(LOOK_S)
             self._note_losses()
@@ -227,9 +228,9 @@ class QueueConsumer:
 class LocksLost(ConnectionError):
     """A loss of locks: unacknowledged records are delivered again, to some consumer.
 
-    Celery sees it as a lost connection, though ours may be whole: it then forgets what it has not begun.
+    Celery sees a lost connection, even if ours is intact: it then forgets the tasks that it has not begun.
     """
 
 
 class ConsumerEnded(ConnectionError):
-    """A fault of the consumer; records in hand are delivered again."""
+    """An error of the consumer, whose records in hand are delivered again."""

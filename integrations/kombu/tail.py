@@ -1,4 +1,4 @@
-"""Follows a topic of one partition from its end on, for all that listen in this process. On an event loop."""
+"""Follows a topic of one partition from its end on, for all listeners in this process. On an event loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tail:
         self._task: asyncio.Task[None] | None = None
 
     async def listen(self, listener: Listener) -> None:
-        """Call it with each new record. Raises BrokerError, Unreachable."""
+        """Call `listener` with each new record. Raises BrokerError, Unreachable."""
         async with asyncio.timeout(OPEN_S):
             end = await self._offset(LATEST)
         self._listeners[listener] = end
@@ -47,7 +47,7 @@ class Tail:
             self._task = asyncio.create_task(self._follow(), name=f"tail of {self._topic}")
 
     def forget(self, listener: Listener) -> None:
-        """Call it no more."""
+        """Stop calling `listener`."""
         self._listeners.pop(listener, None)
         if not self._listeners and self._task is not None:
             self._task.cancel()
@@ -99,7 +99,7 @@ class Tail:
         self._position = max(self._position, following)
 
     def _records_of(self, batch: bytes, base: int) -> list[Record]:
-        """Return the remaining records of a batch; none of an unreadable one, which would block the rest."""
+        """Return the remaining records of a batch; none for an unreadable one, which would block the rest."""
         try:
             return decode_records(batch, first=self._position)
         except MalformedMessage as error:

@@ -1,4 +1,4 @@
-"""Tasks of Celery as messages: whether a worker can take one, and when it is due. Pure.
+"""The check of Celery's tasks in messages, and the time when a task is due. Pure.
 
 Celery itself rejects a task with faults that it finds on receipt. A fault that it finds later (a time limit that is no
 number) ends its worker; one that it does not check (an ETA in a thousand years) keeps the task there forever.
@@ -16,14 +16,14 @@ from shareq.protocol.names import NOT_BEFORE
 from shareq.protocol.records.record_codec import Headers
 
 MOST_DEPTH: Final = 400
-"""Lists and objects in one another: deeper ones cannot be pickled for the pool where its stack is deep already."""
+"""The deepest nesting of lists and objects: deeper ones cannot be pickled for the pool if its stack is already deep."""
 _TEXTS: Final = ("root_id", "parent_id", "group", "shadow")
 
 
 def fields_of(headers: Mapping[str, Any], payload: Any) -> Mapping[str, Any] | None:
     """Return the mapping from which Celery takes a task's fields, None for a message that is not a task.
 
-    These are the headers, in its first protocol the body, where both have one the headers.
+    These are the headers; in Celery's first protocol, the body. If both have the fields, the headers count.
     """
     if isinstance(payload, dict) and ("task" in payload or "args" in payload):
         return {**payload, **headers}
@@ -33,7 +33,7 @@ def fields_of(headers: Mapping[str, Any], payload: Any) -> Mapping[str, Any] | N
 def fault(headers: Mapping[str, Any], payload: Any, now_s: float, max_delay_s: float) -> str | None:
     """Return why a worker must not get a message, without its values; None if it may.
 
-    `payload` is the decoded body, None for one that is not decoded here. A message that is no task has no fault.
+    `payload` is the decoded body, None for a body that is not decoded here. A message that is no task has no fault.
     """
     fields = fields_of(headers, payload)
     if fields is None:
@@ -50,7 +50,10 @@ def due_s(fields: Mapping[str, Any]) -> float | None:
 
 
 def not_before(headers: Mapping[str, Any]) -> Headers:
-    """Return the record's headers for a task with an ETA: a broker with delays keeps it until then; none for others."""
+    """Return the headers of a task's record.
+
+    With an ETA, they let a broker with delays keep the record until then; {} otherwise.
+    """
     try:
         eta = time_of(headers.get("eta")) if "task" in headers else None
     except ValueError:  # the worker rejects it, and says why
@@ -59,7 +62,7 @@ def not_before(headers: Mapping[str, Any]) -> Headers:
 
 
 def time_of(value: Any) -> datetime | None:
-    """Read a time in Celery's format, as UTC if it names no zone. Raises ValueError for another."""
+    """Read a time in Celery's format; it is UTC if it names no zone. Raises ValueError for other text."""
     if value is None:
         return None
     try:

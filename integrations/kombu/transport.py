@@ -1,4 +1,4 @@
-"""The transport: one connection of kombu, which waits for messages by itself or as a part of kombu's event loop."""
+"""The transport: one connection of kombu, which waits for messages by itself or in kombu's event loop."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Transport(virtual.Transport):
 
     @property
     def in_event_loop(self) -> bool:
-        """Return whether kombu's event loop calls `on_readable`: so it is in Celery's worker."""
+        """True if kombu's event loop calls `on_readable`, as in Celery's worker."""
         return self._pipe is not None
 
     def news(self) -> None:
@@ -107,7 +107,7 @@ class Transport(virtual.Transport):
                     os.write(self._pipe[1], b"\0")
 
     def failed(self, error: Exception) -> None:
-        """Take the error of a consumer that has ended, or lost its locks: the next call raises it, as for a lost
+        """Note the error of a consumer that has ended, or lost its locks: the next call raises it, as for a lost
         connection.
         """
         self._failure = error
@@ -160,9 +160,9 @@ class Transport(virtual.Transport):
             pass
 
     def withdraw(self, tags: Collection[str]) -> set[str]:
-        """Remove tasks that wait for their ETA from Celery's timer, by delivery tag; return those found.
+        """Remove waiting tasks from Celery's timer, by delivery tag; return those found.
 
-        Celery has counted each up in its prefetch count, and would count it down when it is due.
+        Celery has added each to its prefetch count, and would subtract it when the task is due.
         """
         queue = self._hub.timer._queue
         waiting = {at: tag for at, each in enumerate(queue) if (tag := _task_of(each[2])) in tags}
@@ -181,7 +181,7 @@ class Transport(virtual.Transport):
     # -- exchanges
 
     def exchange_topic(self, exchange: str) -> str:
-        """Return the topic of an exchange, made if need be."""
+        """Return the topic of an exchange, created if need be."""
         topic = self.options.exchange_topic(exchange)
         self.engine.ensure_topic(topic, 1, self.options.replication_factor, EXCHANGE_CONFIG)
         return topic
@@ -207,13 +207,13 @@ class Transport(virtual.Transport):
         self.listening.setdefault(queue, []).append(engine.run(begin(), OPEN_S))
 
     def forget(self, queue: str) -> None:
-        """Forget a transient queue that is over."""
+        """Forget a transient queue that has ended."""
         self.heard.pop(queue, None)
         for ear in self.listening.pop(queue, []):
             ear.engine.soon(ear.tail.forget, ear.hear)
 
 
 def _task_of(entry: Any) -> Any:
-    """Return the delivery tag of the task that a timer's entry starts, None for another entry."""
+    """Return the delivery tag of the task that a timer's entry starts; None for other entries."""
     request = entry.args[0] if entry.args and hasattr(getattr(entry.fun, "__self__", None), "qos") else None
     return getattr(getattr(request, "message", None), "delivery_tag", None)

@@ -14,13 +14,13 @@ HORIZON_S: Final = 0.1
 HORIZON_SHARE: Final = 0.01
 PATIENCE_SHARE: Final = 0.1
 MOST: Final = 256
-"""The most records that are acquired ahead, and so delivered again when the worker is killed."""
+"""The most records acquired ahead, and so delivered again after a kill of the worker."""
 _SLOWLY: Final = 16
 _SHORTEST_S: Final = 1e-6
 
 
 class Ahead:
-    """The records acquired ahead for one handler. `least`: their number even with long calls."""
+    """The number of records to acquire ahead for one handler. `least`: the number for long calls."""
 
     def __init__(self, concurrency: int, least: int) -> None:
         self._concurrency = concurrency
@@ -33,12 +33,12 @@ class Ahead:
         self._call_s = max(seconds, known + (seconds - known) / _SLOWLY, _SHORTEST_S)
 
     def count(self, lock_s: float) -> int:
-        """Return how many records to acquire ahead, where a lock lasts for `lock_s` seconds; 0: that is not known."""
+        """Return how many records to acquire ahead if a lock lasts for `lock_s` seconds; 0: unknown."""
         if self._call_s is None or not lock_s:
             return self._least
         horizon_s = min(HORIZON_S, lock_s * HORIZON_SHARE)
         return max(self._least, min(MOST, int(self._concurrency * horizon_s / self._call_s)))
 
     def patience_s(self, lock_s: float) -> float | None:
-        """Return the time without an ended call after which the rest is released; None for never."""
+        """Return the time without an ended call after which the other records are released; None for never."""
         return lock_s * PATIENCE_SHARE if self.count(lock_s) > self._least else None

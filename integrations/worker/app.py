@@ -38,15 +38,17 @@ M = TypeVar("M", bound=Middleware)
 
 EXECUTORS: Final = ("asyncio", "thread", "process")
 LONGEST_S: Final = 3600.0
-"""The time for which a handler without a timeout keeps its record's lock."""
+"""The seconds for which a handler without a timeout keeps its record's lock."""
 SLACK_S: Final = 60.0
 STOP_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A function and how it works on a topic. `adapts`: acquire more than `prefetch` ahead of short calls. `per_s`: how
-    many calls may begin in a second; None for any number.
+    """A function, and the way it works on a topic.
+
+    `adapts`: acquire more than `prefetch` ahead if calls are short. `per_s`: how many calls may begin in a second; None
+    for any number.
     """
 
     topics: tuple[str, ...]
@@ -209,20 +211,23 @@ class Worker:
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; then finish running calls within `stop_s`, and release the other records.
 
-        A second signal does not wait. Raises the error with which the group or a topic is refused.
+        A second signal ends that wait. Raises the error with which the group or a topic is refused.
         """
         asyncio.run(self.serve(signals=True))
 
     async def serve(
         self, *, signals: bool = False, stop: asyncio.Event | None = None, look: Callable[[Run], None] | None = None
     ) -> None:
-        """Run like `run`, on the running loop, until `stop` is set. `look` is called once, when all have begun."""
+        """Run as `run` does, on the running loop, until `stop` is set.
+
+        `look` is called once, when all handlers have begun.
+        """
         if not self.handlers:
             raise ConfigError("the worker has no handlers")
         await Run(self, stop or asyncio.Event()).go(signals, look)
 
     def open_lane(self, handler: Handler, facts: GroupFacts) -> Lane:
-        """Return a member of the group for a handler, on the running loop; it joins when it is run."""
+        """Return a member of the group for a handler, on the running loop; its `run` joins the group."""
         consumer = ShareConsumer(
             self.bootstrap_servers,
             self.group,
@@ -289,7 +294,7 @@ class Run:
 
     @property
     def healthy(self) -> bool:
-        """True if all handlers are at work, or wait for records."""
+        """True if all handlers are working, or waiting for records."""
         return self.began and not self._stop.is_set() and all(lane.failure is None for lane in self.lanes)
 
     async def go(self, signals: bool, look: Callable[[Run], None] | None) -> None:
@@ -309,7 +314,7 @@ class Run:
                 await server.stop()
 
     async def _prepare(self) -> GroupFacts | None:
-        """Prepare the group; None if the run must stop before the cluster has answered."""
+        """Prepare the group. Return None if the run must stop before the cluster has answered."""
         preparing = asyncio.create_task(in_thread(self._worker.prepare_group))
         stopping = asyncio.create_task(self._stop.wait())
         try:

@@ -1,4 +1,4 @@
-"""The counters of a handler, as numbers, as a line and as Prometheus reads them. Pure."""
+"""The counters of a handler, as numbers, as a line and in the format of Prometheus. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Counts:
     """Records finished too late, or refused by the broker: they are delivered again."""
     working: int = 0
     waiting: int = 0
-    """Records that are kept until they are to be tried again."""
+    """Records that are kept until their next try."""
     ahead: int = 0
-    """Records acquired, but not begun."""
+    """Records acquired, but not begun yet."""
     seconds: float = 0.0
     """The seconds spent in the handler, for all records together."""
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_S) + 1))
@@ -35,7 +35,7 @@ class Counts:
         return self.done + self.retried + self.rejected + self.lost
 
     def took(self, seconds: float) -> None:
-        """Count a call of the handler that is over."""
+        """Count a finished call of the handler."""
         self.seconds += seconds
         self.buckets[bisect_left(BOUNDS_S, seconds)] += 1
 

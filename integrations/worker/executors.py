@@ -31,17 +31,17 @@ class Executor(Protocol):
     """A runner of one handler's calls."""
 
     async def start(self) -> None:
-        """Prepare for the first call."""
+        """Prepare for calls."""
 
     async def run(self, message: Message) -> None:
         """Call the handler, and return when it has returned. Raise its exception, HandlerTimeout, WorkerDied."""
 
     def stop(self) -> None:
-        """Release everything; running calls are not waited for."""
+        """Release all resources, without waiting for running calls."""
 
 
 class OnLoop:
-    """Coroutines. One that takes too long is cancelled."""
+    """An executor of coroutines. One that takes too long is cancelled."""
 
     def __init__(self, call: Call, timeout_s: float | None) -> None:
         self._call = call
@@ -68,8 +68,9 @@ class OnLoop:
 
 
 class InThreads:
-    """Functions, in `count` threads. A call that takes too long continues: its record is released, and another thread
-    replaces this one.
+    """An executor of functions in `count` threads.
+
+    A call that takes too long continues, but its record is released, and a new thread replaces its thread.
     """
 
     def __init__(self, call: Call, timeout_s: float | None, count: int) -> None:
@@ -95,7 +96,7 @@ class InThreads:
 
 
 class InProcesses:
-    """Functions of modules, in `count` processes, each with a thread here that waits for it."""
+    """An executor of functions in `count` processes; for each, a thread here waits."""
 
     def __init__(self, call: Call, timeout_s: float | None, count: int) -> None:
         pickled = _pickled(call)
@@ -137,7 +138,10 @@ class _Child:
         self._ended = False
 
     def start(self) -> None:
-        """Start it, and wait until the handler's module is imported. Raises what that raises, WorkerDied."""
+        """Start the process, and wait until it has imported the handler's module.
+
+        Raises the error of the import, WorkerDied.
+        """
         self._pipe, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=_serve, args=(theirs, self._pickled), daemon=True)
         self._process.start()
@@ -164,7 +168,7 @@ class _Child:
         self._result()
 
     def end(self) -> None:
-        """End when the executor has finished its calls; soon, or by force."""
+        """End the process once the executor has finished its calls; soon, or by force."""
         self._ended = True
         process, pipe = self._process, self._pipe
         if process is not None and pipe is not None:
@@ -231,7 +235,7 @@ def _called(call: Call, message: Message) -> None:
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """Return the exception, or one of its nearest class that gets through a pipe."""
+    """Return the exception, or one of its nearest class that can be pickled."""
     try:
         if isinstance(pickle.loads(pickle.dumps(error)), BaseException):
             return error
@@ -251,7 +255,7 @@ def _pickled(call: Call) -> bytes:
 
 
 class Job:
-    """A call for a thread to make. The future is of the loop that made the job."""
+    """A call for a thread to make. The future is of the loop that created the job."""
 
     __slots__ = ("abandoned", "function", "future", "loop")
 
@@ -287,13 +291,13 @@ class Threads:
             self._jobs.put(None)
 
     def submit(self, function: Callable[[], Any]) -> Job:
-        """Have it called by a thread that is free."""
+        """Have a free thread call a function."""
         job = Job(function)
         self._jobs.put(job)
         return job
 
     def abandon(self, job: Job) -> None:
-        """Replace the thread of this call, which ends after the call."""
+        """Replace the thread of this call; the old thread ends after the call."""
         job.future.cancel()
         job.abandoned = True
         self._start_one()

@@ -1,4 +1,4 @@
-"""The share group as the worker sees it, and the configs it sets: asked once, at the start, in a thread."""
+"""The share group as the worker sees it: its configs are set and asked for once, at the start, in a thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shareq.protocol.names import DELAY_ENABLE, DELAY_MAX_MS, DELIVERY_COUNT_LIM
 logger = logging.getLogger(__name__)
 
 GIVE_BACK_ABOVE: Final = 2
-"""The deliveries of a record that are to be left for work: one is spent on giving it back."""
+"""The delivery limit above which one delivery may be spent on releasing a record unprocessed."""
 BACKOFF: Final = "shareq.redelivery.backoff.ms"
 _ASKED: Final = (BACKOFF, DELIVERY_COUNT_LIMIT, DELAY_ENABLE, DELAY_MAX_MS)
 
@@ -36,7 +36,7 @@ class GroupFacts(NamedTuple):
 
     @property
     def may_give_back(self) -> bool:
-        """True if a record survives a delivery without any work."""
+        """True if a record may be released without any work on it."""
         return self.limit is None or self.limit > GIVE_BACK_ABOVE
 
 

@@ -1,4 +1,4 @@
-"""A handler's argument, the exceptions it may raise, and the fate of a record that it failed at. Pure."""
+"""The argument of a handler, the exceptions it may raise, and the fate of a failed record. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ DECODES: Final = ("bytes", "text", "json")
 
 
 class Reject(Exception):
-    """An exception for handlers to raise: this record can never be processed. It becomes a dead letter, if the group
-    has a queue.
+    """An exception for handlers: the record can never be processed.
+
+    It becomes a dead letter, if the group has a queue.
     """
 
 
 class Later(Exception):
-    """An exception for handlers to raise: process the record in `delay` seconds. The delivery counts like any other."""
+    """An exception for handlers: the record is to be processed in `delay` seconds.
+
+    The delivery counts like any other.
+    """
 
     def __init__(self, delay: float) -> None:
         super().__init__(delay)
@@ -34,8 +38,9 @@ class Later(Exception):
 
 
 class Message(NamedTuple):
-    """The record that a handler works on, as plain values. `timestamp` is in ms since the epoch, -1 for none; `attempt`
-    is 1 at the first delivery.
+    """A record as plain values, for a handler.
+
+    `timestamp` is in ms since the epoch, -1 for none; `attempt` is 1 at the first delivery.
     """
 
     topic: str
@@ -75,7 +80,7 @@ class Retry:
             raise ConfigError(f"Retry: on is {self.on!r}: must be a tuple of exceptions, for example (OSError,)")
 
     def delay_after(self, attempt: int) -> float:
-        """Return the seconds to wait after the failure of this attempt, which is 1 for the first."""
+        """Return the seconds to wait after the failure of this attempt; the first attempt is 1."""
         if not self.delay:
             return 0.0
         try:
@@ -115,7 +120,7 @@ class Verdict(Enum):
 
 
 class Ruling(NamedTuple):
-    """`delay_s` is how long the worker keeps the record before it is released."""
+    """The fate of a record. `delay_s` is how long the worker keeps the record before releasing it."""
 
     verdict: Verdict
     delay_s: float = 0.0
@@ -137,20 +142,20 @@ def ruling(retry: Retry, error: BaseException | None, attempt: int, *, group_del
 
 
 class HandlerTimeout(Exception):
-    """The handler took longer than it may."""
+    """An error: a handler's call took longer than its timeout."""
 
 
 class WorkerDied(Exception):
-    """The process that a handler was running in ended."""
+    """An error: the process that ran a handler ended."""
 
 
 class Undecodable(Reject):
-    """The value is not what the handler takes."""
+    """An error: the value cannot be decoded for the handler."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The call of a handler. Can be pickled if the function can: it is a function of a module."""
+    """The call of a handler. It can be pickled if its function is one of a module."""
 
     function: Callable[..., Any]
     decode: Decode
@@ -166,9 +171,9 @@ _PLACES: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONA
 
 
 def call_of(function: Callable[..., Any], decode: Decode) -> Call:
-    """Return the call of a function of one argument, the value, or of two: value and `Message`.
+    """Return the call of a function with one argument, the value, or with two: value and `Message`.
 
-    Raises ValueError for others.
+    Raises ValueError for other functions.
     """
     if decode not in DECODES:
         raise ValueError(f"decode is {decode!r}: must be one of {', '.join(DECODES)}")
@@ -184,7 +189,10 @@ def call_of(function: Callable[..., Any], decode: Decode) -> Call:
 
 
 def decoded(message: Message, decode: Decode) -> Any:
-    """Return the value as a handler takes it. Raises Undecodable. None is None for bytes and text, and no JSON."""
+    """Return the value as a handler gets it.
+
+    Raises Undecodable. A null value is None for bytes and text, and an error for JSON.
+    """
     if decode == "bytes" or (message.value is None and decode == "text"):
         return message.value
     try:
@@ -196,9 +204,9 @@ def decoded(message: Message, decode: Decode) -> Any:
 
 
 def encoded(value: Any) -> bytes | None:
-    """Return a value as it is sent: bytes as they are, text in UTF-8, everything else in JSON.
+    """Return a value as it is sent: bytes unchanged, text in UTF-8, everything else in JSON.
 
-    Raises TypeError for a value without JSON form.
+    Raises TypeError for a value that JSON cannot express.
     """
     if value is None or isinstance(value, bytes):
         return value

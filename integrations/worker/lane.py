@@ -28,12 +28,14 @@ logger = logging.getLogger(__name__)
 
 POLL_S: Final = 60.0
 MOST_WAITING: Final = 1000
-"""Records that wait for their next try in the worker: with so many, nothing more is acquired. Those that were sent
-with a delay are not counted: what can be acquired bounds them, the window of the share partition."""
+"""The most records that wait for their next try in the worker: with so many, no more are acquired.
+
+Records sent with a delay do not count: the window of the share partition bounds them.
+"""
 LINGER_S: Final = 0.005
-"""The time for which a record that is done may wait for others, to be accepted with them, while there is work."""
+"""The seconds that a finished record may wait for others, to be accepted together, while there is work."""
 MOST_SHOWN: Final = 500
-"""Characters of an exception in a log line."""
+"""The most characters of an exception in a log line."""
 _KINDS: Final = {
     Verdict.ACCEPT: AcknowledgeType.ACCEPT,
     Verdict.RELEASE: AcknowledgeType.RELEASE,
@@ -47,11 +49,11 @@ _DONE: Final = {
 
 
 Middleware = Callable[[Message, Callable[[], Awaitable[None]]], Awaitable[None]]
-"""A coroutine function around calls: with the message, and what makes the call."""
+"""A coroutine function around calls; it gets the message and a function that makes the call."""
 
 
 class Buffered(Protocol):
-    """The part of a consumer's metrics that counts records acquired and not handed out."""
+    """The metric of a consumer that counts the records acquired but not handed out."""
 
     @property
     def buffered(self) -> int: ...
@@ -85,8 +87,9 @@ class Consumer(Protocol):
 
 
 class Waits(NamedTuple):
-    """Records that may not begin before a time, at most `max_delay_s` ahead. `keeps_ms`: how long the broker can delay
-    a released record, 0 if it cannot.
+    """Limits for records that may not begin before a time, at most `max_delay_s` ahead.
+
+    `keeps_ms`: how long the broker can delay a released record, 0 if it cannot.
     """
 
     group: str
@@ -117,7 +120,9 @@ class Lane:
         pace: Pace | None = None,
         around: Sequence[Middleware] = (),
     ) -> None:
-        """Set up a lane. `ahead` decides how many are acquired ahead; without it, the consumer's own setting is used.
+        """Set up a lane. `ahead` decides how many records are acquired ahead; by default the consumer's own setting
+        does.
+
         `around`: the first is the outermost.
         """
         self.counts = counts
@@ -142,7 +147,7 @@ class Lane:
 
     @property
     def assigned(self) -> bool:
-        """True if the group has given it partitions."""
+        """True if the group has assigned partitions."""
         return bool(self._consumer.assignment)
 
     async def run(self) -> None:
@@ -176,7 +181,7 @@ class Lane:
             await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
-        """Cancel what still runs, release all records, leave the group."""
+        """Cancel running calls, release all records, leave the group."""
         self._closing = True
         tasks = list(self._tasks)
         for task in tasks:
@@ -188,19 +193,19 @@ class Lane:
         await self._consumer.close()
 
     def look(self) -> Counts:
-        """Return the counts as of now."""
+        """Return the current counts."""
         self.counts.ahead = self._consumer.metrics.buffered
         self.counts.waiting = self._retrying + len(self._early)
         return self.counts
 
     @property
     def _free(self) -> int:
-        """Calls that may begin now."""
+        """The number of calls that may begin now."""
         free = self.counts.concurrency - self.counts.working
         return free if self._pace is None else min(free, self._pace.ready(time.monotonic()))
 
     def _until_due_s(self) -> float:
-        """Return how long to wait for other things."""
+        """Return the seconds until a record is due, `POLL_S` at most: so long to wait for anything else."""
         due = self._early.next_due
         return POLL_S if due is None else max(0.0, min(POLL_S, due - time.time()))
 
@@ -217,7 +222,7 @@ class Lane:
                 self._give_back(self._ahead, patience_s)
 
     def _give_back(self, ahead: Ahead, waited_s: float) -> None:
-        """Release the records acquired ahead, because none of them could begin for too long."""
+        """Release the records acquired ahead, none of which could begin for too long."""
         ahead.took(waited_s)
         least = ahead.count(self._consumer.lock_s)
         self._consumer.acquire_ahead(least)
@@ -323,7 +328,7 @@ class Lane:
         return call()
 
     async def _wait(self, record: ShareRecord, seconds: float) -> None:
-        """Wait for the next try, for as long as the record's lock is this member's."""
+        """Wait for the next try, as long as the record's lock is this member's."""
         until = time.monotonic() + seconds
         self._retrying += 1
         try:
@@ -340,7 +345,7 @@ class Lane:
             self._room.set()
 
     def _accept_soon(self, record: ShareRecord) -> None:
-        """Accept it together with others that end within `LINGER_S`. It counts as done when that is confirmed."""
+        """Accept a record together with others that end within `LINGER_S`. It counts as done once that is confirmed."""
         self._done.append(record)
         if len(self._done) == 1:
             self._spawn(self._accept_done())
@@ -394,12 +399,12 @@ def message_of(record: ShareRecord) -> Message:
 
 
 def place_of(what: ShareRecord | Message) -> str:
-    """Return how log lines name a record."""
+    """Return the name of a record in log lines."""
     return f"{what.topic}-{what.partition}@{what.offset}"
 
 
 def shortened(error: BaseException) -> str:
-    """Return an exception as log lines show it."""
+    """Return the text of an exception for log lines."""
     try:
         text = repr(error)
     except Exception:  # of its own __repr__
@@ -417,7 +422,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _running() -> bool:
-    """Return True if the current task continues: a dropped coroutine gets GeneratorExit outside of it."""
+    """Return True inside a running task: a dropped coroutine gets GeneratorExit outside of its task."""
     try:
         return asyncio.current_task() is not None
     except RuntimeError:

@@ -1,5 +1,5 @@
-"""The status line of a worker: on a terminal one line that changes, elsewhere a line from time to time, when there is a
-change.
+"""The status line of a worker: on a terminal, one line that changes; elsewhere, a new line from time to time if there
+is a change.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ ERASE: Final = "\r\x1b[K"
 
 
 class Looked(Protocol):
-    """A lane."""
+    """A lane, as the status line sees it."""
 
     def look(self) -> Counts: ...
 
 
 class Shown(Protocol):
-    """A run."""
+    """A run, as the status line sees it."""
 
     @property
     def lanes(self) -> Sequence[Looked]: ...
@@ -49,7 +49,7 @@ class LiveLine:
             self.end([lane.look() for lane in run.lanes])
 
     def write(self, all_counts: Sequence[Counts], since_s: float) -> None:
-        """Write one line; outside a terminal only if it differs from the last."""
+        """Write one line; outside a terminal, only if it differs from the last one."""
         parts = []
         for counts in all_counts:
             finished = counts.finished
@@ -64,7 +64,7 @@ class LiveLine:
         self._stream.flush()
 
     def end(self, all_counts: Sequence[Counts]) -> None:
-        """Show the sums, on a line that stays."""
+        """Show the sums in a last line."""
         sums = " | ".join(
             f"{each.name}: {each.done} done, {each.retried} retried, {each.rejected} rejected, {each.lost} lost"
             for each in all_counts

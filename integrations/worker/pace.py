@@ -9,13 +9,13 @@ from typing import Final
 from shareq.client.errors import ConfigError
 
 AT_ONCE_S: Final = 0.1
-"""The seconds whose calls may begin together; at least one call may."""
+"""The seconds of calls that may begin together; at least one call may."""
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _RATE: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)/([smh])")
 
 
 class Pace:
-    """Within any time of t seconds at most t * `per_s` calls begin, and those that may begin together."""
+    """A limit on the rate of calls. Within t seconds, at most t * `per_s` begin, plus those that may begin together."""
 
     def __init__(self, per_s: float) -> None:
         self._every_s = 1 / per_s
@@ -34,12 +34,12 @@ class Pace:
         self._paid_until = max(self._paid_until, now) + self._every_s
 
     def wait_s(self, now: float) -> float:
-        """Return after how long the next call may begin; 0 if it may now."""
+        """Return the seconds until the next call may begin; 0 if it may now."""
         return max(0.0, self._paid_until - now - (self._at_once - 1) * self._every_s)
 
 
 def rate_of(text: str) -> float:
-    """Return calls a second of "100/s", "30/m" or "5/h". Raise ConfigError."""
+    """Return the calls per second of "100/s", "30/m" or "5/h". Raise ConfigError."""
     found = _RATE.fullmatch(text)
     per_s = float(found[1]) / _UNITS_S[found[2]] if found is not None else 0.0
     if not per_s:

@@ -15,9 +15,9 @@ SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 def run_again_on_changes(command: Sequence[str], folder: str) -> int:
-    """Run the command, again after each change, until SIGTERM or SIGINT. Return its last exit code.
+    """Run the command, and again after each change, until SIGTERM or SIGINT. Return its last exit code.
 
-    A command that ended waits for a change.
+    After a command ends, the next change starts it again.
     """
     stopping = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Sends from programs without an event loop: a web application, a script."""
+"""A sender for programs without an event loop, such as a web application or a script."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Sender:
     ) -> tuple[int, int | None]:
         """Write one value, and return its partition and offset; None if the broker only confirms that it has the value.
 
-        `delay` in seconds, or `eta` with a time zone: a handler begins no earlier. It may be `max_delay` seconds of the
-        `Worker` from now. The record is written at once; the worker that acquires it waits. Consumers that are no
-        `shareq.worker` do not.
+        `delay` in seconds, or `eta` with a time zone: a handler begins no earlier. The time may be up to the `Worker`'s
+        `max_delay` seconds from now. The record is written at once; the worker that acquires it waits. Consumers that
+        are no `shareq.worker` do not.
 
         Values of one key go to one partition. The current context of OpenTelemetry, if any, is added to the headers,
         except to given ones. Raises BrokerError for a topic that does not exist, Unreachable, TypeError for a value
@@ -61,7 +61,7 @@ class Sender:
         return written.partition, written.offset
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self._network.close()
 
     def __enter__(self) -> Self:

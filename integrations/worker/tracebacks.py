@@ -10,7 +10,7 @@ _FRAMEWORK: Final = ("shareq.worker.", "asyncio.", "contextlib", "contextvars", 
 
 
 def keep_users_frames(error: BaseException) -> bool:
-    """Drop the frames in front of the handler's own, also of the exceptions that led to this one.
+    """Drop the frames before the handler's own, also in the exceptions that led to this one.
 
     Return True if anything is left to show: a traceback, or the note of one from another process.
     """
@@ -26,7 +26,7 @@ def keep_users_frames(error: BaseException) -> bool:
 
 
 def note_users_frames(error: BaseException) -> None:
-    """Keep the traceback as a note: it is not sent to another process with the exception."""
+    """Keep the traceback as a note, because it does not reach another process with the exception."""
     frames = traceback.format_tb(_from_the_user(error.__traceback__))
     if frames:
         error.add_note("In its process:\n" + "".join(frames).rstrip())

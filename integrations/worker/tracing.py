@@ -18,7 +18,7 @@ Span = Callable[[Message], AbstractContextManager[Any]]
 
 
 class _Api(NamedTuple):
-    """Its modules, by name: their types exist only if it is installed."""
+    """OpenTelemetry's modules, by name: their types exist only if it is installed."""
 
     context: Any
     propagate: Any
@@ -34,7 +34,7 @@ def _api() -> _Api | None:
 
 
 def carried() -> dict[str, str]:
-    """Return the current context as headers (`traceparent` and similar); none without a span."""
+    """Return the current context as headers (`traceparent` and the like); none without a span."""
     headers: dict[str, str] = {}
     if (api := _api()) is not None:
         api.propagate.inject(headers)
@@ -56,7 +56,7 @@ def under(headers: Mapping[str, str]) -> Iterator[None]:
 
 
 def spans(group: str) -> Span:
-    """Return the maker of spans; it makes none without OpenTelemetry's API."""
+    """Return the function that makes spans; it makes none without OpenTelemetry's API."""
     api = _api()
     if api is None:
         return lambda _: nullcontext()

@@ -1,1 +1,1 @@
-"""Record batches become Arrow batches, column by column: needs numpy and pyarrow."""
+"""Decodes record batches to Arrow batches, column by column. Needs numpy and pyarrow."""

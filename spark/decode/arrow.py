@@ -1,6 +1,6 @@
 """Bytes of record batches to Arrow, with the columns of Spark's Kafka source.
 
-What Fetch answers is taken in blocks (`record_blocks`). All records of a block are found (`record_scan`) and read
+A Fetch answer is processed in blocks (`record_blocks`). All records of a block are found (`record_scan`) and read
 (`record_fields`) together, in numpy; keys, values and headers are copied by Arrow. No work is done per record, and per
 batch only header, CRC and decompression.
 """
@@ -75,7 +75,7 @@ def decode(
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """Some rows of a block, and the sources of their columns; `data` is the block's bytes."""
+    """Some rows of a block, and the fields for their columns; `data` is the block's bytes."""
 
     rows: Rows
     contents: Contents
@@ -116,7 +116,7 @@ def _timestamp(selected: _Selected) -> pa.Array:
 
 
 def _timestamp_type(selected: _Selected) -> pa.Array:
-    """Return Kafka's numbers of the type: 0 the producer's time, 1 the time of the append."""
+    """Return Kafka's numbers for the timestamp type: 0 for the producer's time, 1 for the time of the append."""
     return pa.array(selected.rows.block.has_append_time.take(selected.rows.batch).astype(np.int32))
 
 
@@ -154,7 +154,7 @@ _COLUMNS: Final[dict[str, Callable[[_Selected], pa.Array]]] = {
 
 
 def _bytes(field: Field, data: pa.Buffer) -> pa.Array:
-    """Return the fields copied out of the data: Arrow takes every second of the spans that they cut it into."""
+    """Return copies of the fields. They cut the data into spans, of which Arrow takes every second one."""
     count = field.at.size
     absent = field.length < 0
     if absent.all():

@@ -51,7 +51,7 @@ class Block(NamedTuple):
     place: str
     """Topic and partition, for messages."""
     data: Array
-    """Bytes; those of a batch's records are from `starts` to `ends`, exclusive, and hold `counts` > 0 of them."""
+    """The records' bytes: those of a batch are from `starts` to `ends`, exclusive, and hold `counts` > 0 records."""
     starts: Array
     ends: Array
     counts: Array
@@ -59,7 +59,7 @@ class Block(NamedTuple):
     last_deltas: Array
     base_timestamps: Array
     max_timestamps: Array
-    """That of all its records where `has_append_time`; both in milliseconds."""
+    """The largest timestamp of each batch, and of all its records if `has_append_time`; in milliseconds."""
     has_append_time: Array
 
     def find_records(self) -> Extents:
@@ -175,9 +175,7 @@ def _records(data: memoryview, position: int, header: BatchHeader, place: str) -
 
 
 def _block(data: memoryview, positions: list[int], decompressed: dict[int, bytes], place: str) -> Block:
-    """Return the batches at these positions, with their records as they are in `data` but where
-    they were compressed.
-    """
+    """Return the batches at these positions as a block: their records are in `data`, or in `decompressed`."""
     at = np.array(positions, np.int64)
     said = np.frombuffer(data, np.uint8)[at[:, None] + _HEADER_BYTES].view(_HEADER)[:, 0]
     starts = at + HEADER_SIZE

@@ -1,7 +1,7 @@
 """The fields of many records at once, as numpy arrays; `protocol/records/record_codec.py` has the layout of a record.
 
 Positions are indexes into the given data. A field's length is not checked when it is read: positions only move forward,
-so the check at the end of a record finds every length that is too large, and reading stops at the data's end.
+so the check at the end of a record finds every length that is too large, and no read goes beyond the data.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Stamps(NamedTuple):
 
 
 class Field(NamedTuple):
-    """The places of keys or values. A length of -1 is null; `size` is 0 then."""
+    """The places of keys or of values. A null has length -1 and `size` 0."""
 
     at: Array
     length: Array
@@ -49,7 +49,7 @@ class Field(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """`header_counts` headers of each record start at `headers_at`."""
+    """The keys, values and headers of records: `header_counts` headers of each record start at `headers_at`."""
 
     keys: Field
     values: Field
@@ -66,7 +66,7 @@ class HeaderLists(NamedTuple):
 
 
 def read_stamps(data: Array, starts: Array) -> Stamps:
-    """Timestamp and offset of the records whose bodies start there (with their attributes)."""
+    """Return timestamp and offset of the records whose bodies, attributes included, begin at `starts`."""
     timestamp_delta, at = varints(data, starts + 1, 10)
     offset_delta, at = varints(data, at)
     return Stamps(timestamp_delta, offset_delta, at)
@@ -84,7 +84,7 @@ def read_contents(data: Array, at: Array, ends: Array) -> Contents:
 
 
 def read_headers(data: Array, counts: Array, at: Array, ends: Array) -> HeaderLists:
-    """Return the headers that start at `at`; with the last of them the record ends. Raises `BadRecord`.
+    """Return the headers that start at `at`; a record ends with its last header. Raises `BadRecord`.
 
     Make one pass for the first header of all records, one for the second of those with more, and so on.
     """
@@ -113,7 +113,7 @@ def read_headers(data: Array, counts: Array, at: Array, ends: Array) -> HeaderLi
 
 
 def _headers_of_one(data: bytes, count: int, row: int) -> list[tuple[int, int, int, int]]:
-    """Return position and length of key and value of each of `count` headers, which fill `data`."""
+    """Return position and length of the key and the value of each of `count` headers, which fill `data`."""
     fields: list[tuple[int, int, int, int]] = []
     at = 0
     try:

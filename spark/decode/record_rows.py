@@ -19,7 +19,7 @@ __all__ = ["Rows"]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Records of a block, as far as their keys; `at` is where these start, `ends` where the records end."""
+    """Records of a block, read up to their keys; keys start at `at`, and records end at `ends`."""
 
     block: Block
     batch: Array
@@ -31,7 +31,7 @@ class Rows:
 
     @classmethod
     def read(cls, block: Block, starts: Array, ends: Array, batch: Array, after: int) -> Rows:
-        """Return the records of these extents, which have offsets above `after`. Raises `MalformedMessage`."""
+        """Return the records at these places, whose offsets must be above `after`. Raises `MalformedMessage`."""
         stamps = read_stamps(block.data, starts)
         offset = block.base_offsets.take(batch) + stamps.offset_delta
         wrong = (stamps.offset_delta < 0) | (stamps.offset_delta > block.last_deltas.take(batch))
@@ -42,7 +42,7 @@ class Rows:
         return cls(block, batch, offset, stamps.timestamp_delta, at=stamps.at, ends=ends, delivery_count=offset[:0])
 
     def within(self, ranges: Sequence[Range]) -> Rows:
-        """Return the rows in the ranges, which have delivery counts then."""
+        """Return the rows in the ranges, with the ranges' delivery counts."""
         low = bisect_left(ranges, int(self.offset[0]), key=itemgetter(1))
         high = bisect_right(ranges, int(self.offset[-1]), key=itemgetter(0))
         first, last, counts = np.array(ranges[low:high], np.int64).reshape(-1, 3).T

@@ -22,8 +22,7 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _MIN_LENGTH: Final = MIN_RECORD_BYTES - 1  # as the length counts: without itself
 FEW_LANES: Final = 24
-"""Up to this many batches are walked one after the other: a step of numpy takes as long as this many steps in
-Python."""
+"""The most batches that are walked one after the other: a numpy step costs as much as this many Python steps."""
 _BEYOND: Final = 2**40  # more than data has bytes, and can be added many times
 _WIDER_FROM: Final = {7: np.uint32, 28: np.uint64}  # most numbers are small, and small types are quick
 _LOOKED_THROUGH: Final = 2  # times the mean size of a record, for the start of a piece
@@ -51,11 +50,11 @@ class Extents(NamedTuple):
 
     @classmethod
     def of(cls, count: int) -> Extents:
-        """Return room for the extents of this many records."""
+        """Return an empty array for the extents of this many records."""
         return cls(np.empty(count, np.int64), np.empty(count, np.int64))
 
     def put(self, first: int, extents: Extents) -> None:
-        """Put the extents of the records from number `first` on."""
+        """Store the extents of the records from number `first` on."""
         rows = slice(first, first + extents.starts.size)
         self.starts[rows], self.ends[rows] = extents
 
@@ -116,7 +115,7 @@ def find_records(data: Array, starts: Array, ends: Array, counts: Array) -> Exte
 
 
 class _Walk(NamedTuple):
-    """Every record that was passed (its lane, its number there, its extent), and the lanes that ended with an error."""
+    """The records of a walk (lane, number in it, extent), and the lanes that ended with an error."""
 
     lane: Array
     step: Array
@@ -126,7 +125,7 @@ class _Walk(NamedTuple):
 
 
 def _walk(data: Array, at: Array, ends: Array) -> _Walk:
-    """Walk from each of `at` over records to exactly its end."""
+    """Walk over records from each position in `at` to exactly its end."""
     lane = np.arange(at.size)
     passed: list[tuple[Array, Array, Array, Array]] = []
     stuck: list[Array] = []
@@ -157,7 +156,7 @@ def _walk(data: Array, at: Array, ends: Array) -> _Walk:
 
 
 def _follow(data: memoryview, at: int, end: int) -> Extents:
-    """Return the records from `at` up to `end`, or to the first that does not fit."""
+    """Return the records from `at` up to `end`, or up to the first that does not fit."""
     starts: list[int] = []
     ends: list[int] = []
     while at < end:
@@ -190,7 +189,7 @@ def _one_by_one(data: Array, start: int, end: int, count: int, batch: int) -> Ex
 
 
 def _lanes(data: Array, starts: Array, ends: Array, counts: Array) -> Array:
-    """Return the positions to walk from: the starts of batches, and guesses inside of long ones."""
+    """Return the positions to walk from: the starts of batches, and guesses inside long ones."""
     total = int(counts.sum())
     if total < _WORTH_GUESSING or _STEP_IN_RECORDS * int(counts.max()) < total:
         return starts

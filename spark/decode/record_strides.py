@@ -19,9 +19,9 @@ from shareq.spark.decode.record_scan import Array, Extents
 __all__ = ["WORTH_A_TRY", "WORTH_A_TRY_OF_FEW", "find_by_strides"]
 
 WORTH_A_TRY: Final = 1024
-"""Records. In shorter batches they are found as quickly by walking many batches side by side."""
+"""The records of a batch from which on strides are tried. Shorter batches are as quickly walked side by side."""
 WORTH_A_TRY_OF_FEW: Final = 48
-"""Records, as above, where there are not many batches."""
+"""The records of a batch from which on strides are tried if there are few batches."""
 
 _FIRST_LOOK: Final = 64  # records; then eight times as many each time
 _TRIES: Final = 3  # runs

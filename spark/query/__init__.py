@@ -1,3 +1,1 @@
-"""The state of one streaming query on its driver: its share group's member, and the records that the member holds for
-it.
-"""
+"""The state of one streaming query on its driver: the member of the share group, and the records that it holds."""

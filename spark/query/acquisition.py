@@ -31,7 +31,7 @@ Acquired = tuple[str, bytes, int, int, int, int]
 Result = tuple[AckRange, int]
 """A range of an acknowledgement and the error code of its answer."""
 SessionOf = Callable[[bytes, int], int]
-"""Topic id, partition -> a number that changes when the share session that held its locks is lost."""
+"""A function of topic id and partition: its number changes when the share session that held the locks is lost."""
 
 _STILL_LOCKED = frozenset(
     {
@@ -41,7 +41,7 @@ _STILL_LOCKED = frozenset(
         ErrorCode.REQUEST_TIMED_OUT,
     }
 )
-"""The state could not be written: the broker took the acknowledgement back, and its lock is as it was."""
+"""Errors after which the lock is as before: the broker could not store the acknowledgement."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,10 @@ class Verdicts:
 
 
 class QueryBooks:
-    """The books of one run of one query. Its owner serialises the calls; times are milliseconds of one clock."""
+    """The ranges that one run of a query holds, and their state.
+
+    The caller serialises calls; times are milliseconds of one clock.
+    """
 
     def __init__(self, *, max_renew_ms: int, max_delivery_count: int | None, counters: Counters) -> None:
         self._max_renew_ms = max_renew_ms
@@ -86,8 +89,9 @@ class QueryBooks:
     # -- Spark's side
 
     def begin(self, start: SourceOffset) -> list[AckRange]:
-        """Begin after the committed micro-batch of `start`. Return what to ACCEPT now; the answers go to
-        `acknowledged`.
+        """Begin after the committed micro-batch of `start`.
+
+        Return the ranges to ACCEPT now; `acknowledged` gets the answers.
         """
         known = _of_batch(start)
         for key, ranges in start.unconfirmed.items():
@@ -102,14 +106,13 @@ class QueryBooks:
         return self._held_of(self._done)
 
     def log_written(self, end: SourceOffset) -> list[AckRange]:
-        """Return what to ACCEPT now that Spark's offset log has `end`. The answers go to `acknowledged`."""
+        """Return the ranges to ACCEPT now that Spark's offset log has `end`. `acknowledged` gets the answers."""
         return self._held_of(_of_batch(end))
 
     def next_offset(self, start: SourceOffset) -> SourceOffset | None:
-        """Return the offset after `start`: a micro-batch of all records acquired so far that are in none yet. None
-        without any.
+        """Return the offset after `start`, with all acquired records that are in no micro-batch yet; None without any.
 
-        Asked again with the same start, it names the same records again, as far as they are still held.
+        A second call with the same start names the same records, if they are still held.
         """
         batch = {key: _batch_ranges(by_count) for key, by_count in self._fresh.items() if by_count}
         if not batch:
@@ -120,7 +123,10 @@ class QueryBooks:
     # -- the broker's side
 
     def acquired(self, ranges: Iterable[Acquired], *, session_of: SessionOf, now_ms: float, lock_ms: int) -> Verdicts:
-        """Take a poll's `ranges`, locked for `lock_ms` from now at most. Return what to acknowledge at once."""
+        """Note the `ranges` of a poll, locked for `lock_ms` from now at most.
+
+        Return the acknowledgements to send at once.
+        """
         verdicts = Verdicts()
         found: dict[tuple[SharePartition, int], list[tuple[int, int]]] = {}
         for topic, topic_id, partition, first, last, count in ranges:
@@ -158,8 +164,10 @@ class QueryBooks:
         by_count[count] = by_count[count] | ranges if count in by_count else ranges
 
     def acknowledged(self, results: Iterable[Result]) -> None:
-        """Handle answers to ACCEPTs. Confirmed ranges are settled; of others the locks count as lost, unless the broker
-        still has them, and their records stay in the offsets.
+        """Handle answers to ACCEPTs.
+
+        Confirmed ranges are settled. Other locks count as lost, unless the broker still has them; their records stay in
+        the offsets.
         """
         confirmed, lost = self._told_apart(results)
         for key, ranges in confirmed.items():
@@ -171,8 +179,9 @@ class QueryBooks:
             self._lose(key, ranges)
 
     def rejected(self, results: Iterable[Result]) -> None:
-        """Handle answers to REJECTs: confirmed or not, the records are not ours any longer; refused ones are delivered
-        again.
+        """Handle answers to REJECTs.
+
+        The locks are gone in any case; records of a refused REJECT are delivered again.
         """
         confirmed, lost = self._told_apart(results, still_locked=())
         for key, ranges in confirmed.items():
@@ -184,8 +193,8 @@ class QueryBooks:
     def _told_apart(
         self, results: Iterable[Result], still_locked: Collection[int] = _STILL_LOCKED
     ) -> tuple[Ranges, Ranges]:
-        """Return the confirmed ranges, and the ranges that are no longer ours: all others, except after errors that
-        leave the lock.
+        """Return the confirmed ranges, and the others that are no longer ours: all, except after errors that keep the
+        lock.
         """
         confirmed: dict[SharePartition, list[tuple[int, int]]] = {}
         lost: dict[SharePartition, list[tuple[int, int]]] = {}
@@ -200,7 +209,7 @@ class QueryBooks:
         )
 
     def below_start_offsets(self, starts: Mapping[SharePartition, int]) -> None:
-        """Take the group's start offset of some partitions: records below are finished for good and need no
+        """Note the group's start offsets in some partitions: records below them are finished and need no
         acknowledgement.
         """
         for key, start in starts.items():
@@ -226,7 +235,7 @@ class QueryBooks:
     def renewed(self, results: Iterable[Result], *, now_ms: float) -> list[Result]:
         """Handle answers to RENEWs; return failed ones.
 
-        Their locks stay in the books until they run out: INVALID_RECORD_STATE may also say that the group renews none.
+        Their locks are kept until they run out: INVALID_RECORD_STATE may also say that the group renews none.
         """
         results = list(results)
         failed = [(ack, code) for ack, code in results if code != ErrorCode.NONE]
@@ -249,7 +258,7 @@ class QueryBooks:
     def sessions(self, session_of: SessionOf) -> int:
         """Drop ranges of sessions earlier than `session_of` returns: locks end with the session that took them.
 
-        Returns how many offsets that were.
+        Returns the number of dropped offsets.
         """
         before = self._counters.lost
         for key, claims in list(self._claims.items()):

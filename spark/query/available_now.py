@@ -14,25 +14,30 @@ from typing import Final
 from shareq.client.share.session import TopicIdPartition
 
 ENOUGH: Final = 10
-"""The empty polls in a row that end a run: two full ones, since one may have come while another member's fetch held a
-partition. A poll cut short by a limit counts less."""
+"""The number of empty polls in a row that ends a run. One may come while another member's fetch holds a partition.
+
+A poll cut short by a limit counts less.
+"""
 _IN_FULL: Final = 5
 _CUT_SHORT: Final = 1
 SETTLED_MS: Final = 6_000
-"""An assignment that leaves partitions to others counts as final after that, which is more than a heartbeat."""
+"""The milliseconds after which an assignment of only some partitions counts as final: longer than a heartbeat's
+interval.
+"""
 
 
 class AvailableNow:
-    """The remaining work of a run. Ends are the log end offsets at its begin; `left` shrinks to nothing during the
-    run.
-    """
+    """The remaining work of a run: `left` has the offsets up to the logs' ends at its begin, and shrinks to nothing."""
 
     __slots__ = ("_assignment", "_empty", "_ends", "_since_ms", "left", "pending")
 
     def __init__(
         self, ends: Mapping[TopicIdPartition, int], starts: Mapping[TopicIdPartition, int], now_ms: float
     ) -> None:
-        """Begin a run. `ends`: of every partition; `starts`: the group's start offsets, as far as they exist."""
+        """Begin a run.
+
+        `ends` has the log ends of all partitions; `starts` has the group's start offsets, if they exist.
+        """
         self._ends = {tp: end for tp, end in ends.items() if end > max(0, starts.get(tp, 0))}
         self.left = dict(self._ends)
         self.pending = False
@@ -42,7 +47,7 @@ class AvailableNow:
         self._since_ms = now_ms
 
     def acquired(self, topic_partition: TopicIdPartition, first: int, last: int) -> None:
-        """Take the offsets that a poll brought, both included."""
+        """Remove the offsets that a poll brought, both included."""
         end = self.left.get(topic_partition)
         if end is None:
             return
@@ -53,23 +58,20 @@ class AvailableNow:
             del self.left[topic_partition]
 
     def lost(self) -> None:
-        """Note that locks were lost, possibly of records in no micro-batch yet: they are delivered again, from any
-        partition.
-        """
+        """Note that locks were lost, perhaps of records in no micro-batch yet: any partition may deliver more."""
         self.left = dict(self._ends)
         self._empty = 0
 
     def nothing_new(self) -> None:
-        """Note that the acquired records were none that a micro-batch may have, or were lost again."""
+        """Note that the acquired records were lost again, or may be in no micro-batch."""
         self.pending = False
 
     def polled(
         self, assignment: Collection[TopicIdPartition], now_ms: float, *, in_full: bool, by_all: bool = True
     ) -> None:
-        """Handle the end of a poll, whose records were reported before.
+        """Note the end of a poll, whose records were reported before.
 
-        `in_full`: it was not cut short by a limit. Without `by_all` a leader was not asked, and an empty result of it
-        proves nothing.
+        `in_full`: no limit cut it short. Without `by_all`, a leader was not asked, so an empty result proves nothing.
         """
         assignment = frozenset(assignment)
         if assignment != self._assignment:
@@ -86,5 +88,5 @@ class AvailableNow:
 
     @property
     def finished(self) -> bool:
-        """True if no more records need be polled."""
+        """True if no more polls are needed."""
         return not self.left or self._empty >= ENOUGH

@@ -1,7 +1,7 @@
-"""The runner's side: one member of the share group, its records, and the upkeep of both while Spark works.
+"""The driver's side: one member of the share group, its records, and the renewal of locks while Spark works.
 
-Opened by the first call and closed by `close`. Calls come from one thread. A second one renews locks and sends
-heartbeats; a third looks up the group's start offsets and lag, and holds up neither when brokers are away.
+The first call opens it, and `close` closes it. Calls come from one thread. A second thread renews locks and sends
+heartbeats; a third looks up the group's start offsets and lag, so that brokers that are away hold up neither.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from shareq.spark.query.progress import Progress
 logger = logging.getLogger(__name__)
 
 POLL_MS: Final = 500
-"""The time that `latest` waits for a first record. Spark asks again at once."""
+"""The longest wait of `latest` for a first record. Spark asks again at once."""
 FILL_MS: Final = 1_000
-"""The time for which it continues to fill a micro-batch while there are more records."""
+"""The longest time for which more records are added to a micro-batch."""
 LOOK_MS: Final = 1_000
-"""The least time between two looks at start offsets and lag."""
+"""The least time between two look-ups of start offsets and lag."""
 TOPICS_MS: Final = 10_000
-"""The most time between two looks for topics of a pattern."""
+"""The longest time between two look-ups of a pattern's topics."""
 _NO_LIMIT: Final = 2**31 - 1
 _BACK: Final = "they are delivered again, to other members or here, where they are recognised"
 
 
 def now_ms() -> float:
-    """Monotonic."""
+    """Return the time of a monotonic clock, in milliseconds."""
     return time.monotonic() * 1000
 
 
@@ -69,7 +69,10 @@ class Driver:
     # -- Spark's calls
 
     def prepare_available_now(self) -> None:
-        """Note the ends of the logs: the run ends there. Raises ClientError, also for a topic that does not exist."""
+        """Note the ends of the logs, at which the run ends.
+
+        Raises ClientError, also for a topic that does not exist.
+        """
         self._find_topics()
         ends = self._view.log_ends()
         self._view.look()
@@ -80,8 +83,8 @@ class Driver:
     def latest(self, start: SourceOffset, most: int | None) -> SourceOffset | None:
         """Acknowledge the micro-batch of `start`, which Spark has committed, and acquire the next: `most` records.
 
-        Waits a moment for a first record. None when there is none. Raises ClientError when the cluster stays away for
-        longer than kafka.default.api.timeout.ms, or refuses.
+        Waits a moment for a first record. Return None if there is none. Raises ClientError when the cluster stays away
+        for longer than kafka.default.api.timeout.ms, or refuses.
         """
         self._start_once()
         if (error := self._broken_off) is not None:
@@ -111,14 +114,14 @@ class Driver:
                     return end
 
     def logged(self, end: SourceOffset) -> None:
-        """Spark's offset log has `end`: with ack=log that is enough to accept its records."""
+        """Note that Spark's offset log has `end`. With ack=log, this accepts the records of `end`."""
         if self._options.ack == "log":
             with self._lock:
                 self._tidy()
                 self._accept(self._books.log_written(end))
 
     def report(self) -> dict[str, object]:
-        """Report for progress events. Sends no request; values looked up are a second or two old."""
+        """Return the report for progress events. Sends no request; looked-up values are a second or two old."""
         with self._lock:
             self._progress.lag = self._view.lag
             return self._progress.report(locks_held=self._books.held, unconfirmed=self._books.unconfirmed)
@@ -132,7 +135,7 @@ class Driver:
     # -- acquiring
 
     def _fill(self, most: int | None) -> None:
-        """Poll until there are new records, or the wait is over; then continue while there are more."""
+        """Poll until there are new records, or the time is up; then continue while there are more."""
         if not self._topics:  # a pattern that no topic has yet: there is nothing to be a member for
             if self._available_now is None:
                 self._closed.wait(POLL_MS / 1000)
@@ -172,10 +175,10 @@ class Driver:
             return self._books.fresh
 
     def _still_waiting(self, waited_ms: float, absent_ms: float) -> None:
-        """Raise if a run with AvailableNow has got nothing for too long; on Apache Kafka a new member gets partitions
-        only after a while.
+        """Raise if a run with AvailableNow has got nothing for too long.
 
-        It may not end without what a leader has that has been away for `absent_ms`, nor wait for it for ever.
+        On Apache Kafka, a new member gets partitions only after a while. The run must not end without the records of a
+        leader that has been unreachable for `absent_ms`, nor wait for it forever.
         """
         patience_ms = self._options.client.default_api_timeout_ms
         if not self._consumer.has_assignment and waited_ms >= patience_ms:
@@ -270,7 +273,7 @@ class Driver:
                 raise
 
     def _find_topics(self) -> None:
-        """Subscribe to the topics that the pattern has now; keep the last ones where it has none."""
+        """Subscribe to the topics that match the pattern now; keep the old ones if none match."""
         found = self._view.find_topics()
         self._topics_due_ms = now_ms() + min(TOPICS_MS, self._options.client.metadata_max_age_ms)
         if found and found != self._topics:

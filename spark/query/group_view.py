@@ -22,7 +22,7 @@ _NOT_YET: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOP
 
 
 class GroupView:
-    """A view of the group through connections of its own, opened by the first call. Any thread may call."""
+    """A view of the group over connections of its own, which the first call opens. Any thread may call."""
 
     def __init__(
         self, client: ClientConfig, group_id: str, topics: Collection[str], pattern: str | None = None
@@ -41,7 +41,7 @@ class GroupView:
         """Partitions without anything left to do, as of the last `look`."""
 
     def find_topics(self) -> list[str]:
-        """Return the topics: those that there are by the pattern, never internal ones, or those that were named.
+        """Return the named topics, or those that match the pattern, never internal ones.
 
         Raises ClientError naming the topics that do not exist.
         """
@@ -62,7 +62,7 @@ class GroupView:
             return {(ids[topic], partition): row.end for (topic, partition), row in found.items()}
 
     def look(self) -> None:
-        """Bring `lag` and `below` up to date. Raises ClientError; both stay as they were then."""
+        """Update `lag` and `below`. Raises ClientError, and leaves both unchanged then."""
         with self._lock:
             rows = {tp: row for tp, row in self._share_offsets().items() if tp[0] in self._topics}
             self.lag = self._lag(rows)

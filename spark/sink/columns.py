@@ -1,4 +1,4 @@
-"""The columns that the sink takes, by the rules and in the words of Spark's own Kafka sink. Pure."""
+"""The columns that the sink accepts, by the rules and with the messages of Spark's own Kafka sink. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TAKEN: Final = {
     "headers": (HEADERS,),
     "partition": ("int",),
 }
-"""Column -> the types it may have, as Spark's `simpleString` writes them. Other columns are not written."""
+"""The types that each column may have, as Spark's `simpleString` writes them. Other columns are not written."""
 
 
 def check(given: Sequence[tuple[str, str]], *, topic: str | None) -> None:
     """Raise SchemaError unless rows of these columns, `(name, simpleString)` each, can be written.
 
-    `topic`: the option, which goes before the column.
+    `topic`: the option, which takes precedence over the column.
     """
     kinds = dict(given)
     problems = []

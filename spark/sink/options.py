@@ -13,7 +13,7 @@ from shareq.protocol.records.compression import Compression
 from shareq.spark.option_reader import INT_MAX, LONG_MAX, OptionReader, whole
 
 KNOWN: Final = ("topic", "transactional", "txnAppId", "txnVersion", "checkpointLocation")
-"""Beside kafka.*."""
+"""The options besides kafka.*."""
 
 _BYTES: Final = "key and value are columns of strings or bytes; make them in the query"
 _WRITTEN: Final = "every record is written by an idempotent producer and acknowledged by all replicas in sync"
@@ -31,7 +31,7 @@ REFUSED: Final[dict[str, str]] = {
     "kafka.enable.idempotence": _WRITTEN,
     "kafka.transactional.id": "it follows from the query's id, or from option txnAppId",
 }
-"""Options that are known and not offered, with the reason and the way out."""
+"""Options that are known but not supported, with the reason and the alternative."""
 
 _COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
 _NAME: Final = re.compile(r"[\w.\-]{1,200}", re.ASCII)
@@ -48,7 +48,7 @@ class SinkOptions:
     version: int | None = None
     compression: Compression = Compression.NONE
     timeout_ms: int = 900_000
-    """The most that a broker allows by default. Kafka's producers have a minute, and no micro-batch to wait for."""
+    """The most that a broker allows by default. Kafka's producers have one minute, but write no micro-batches."""
 
     @classmethod
     def parse(cls, options: Mapping[str, str], *, streaming: bool) -> Self:

@@ -1,4 +1,4 @@
-"""Rows in Arrow batches, as records."""
+"""Converts rows in Arrow batches to records."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     import pyarrow
 
 AT_ONCE: Final = 1000
-"""Rows that are Python values at the same time."""
+"""The most rows that are Python values at the same time."""
 _MASK: Final = (1 << 64) - 1
 
 
 class RowError(ValueError):
-    """A row that cannot be written. One line that names the column; values are not shown."""
+    """A row that cannot be written. The message is one line that names the column; values are not shown."""
 
 
 class Placed(NamedTuple):
-    """A record and where it goes; partition None: where its key, or the writer, puts it."""
+    """A record with its topic and partition; None: its key, or the writer, decides."""
 
     topic: str
     partition: int | None
@@ -31,7 +31,7 @@ class Placed(NamedTuple):
 def placed(batches: Iterable[pyarrow.RecordBatch], topic: str | None, now_ms: int) -> Iterator[Placed]:
     """Yield the records of Arrow batches, with `now_ms` as their time. Raises RowError.
 
-    `topic`: the one for all rows, else each has its own.
+    `topic`: the topic of all rows; by default each row names its own.
     """
     for batch in batches:
         columns = {name: batch.column(at) for at, name in enumerate(batch.schema.names)}
@@ -54,14 +54,14 @@ def placed(batches: Iterable[pyarrow.RecordBatch], topic: str | None, now_ms: in
 
 
 class Digest:
-    """The number of records and a sum that their order does not change, to know the same records again."""
+    """A count of records, and a sum that does not depend on their order, by which the same records are recognised."""
 
     def __init__(self) -> None:
         self.count = 0
         self._sum = 0
 
     def add(self, placed: Placed) -> None:
-        """Count a record; its time and, unless the row has it, its partition are not looked at."""
+        """Add a record to the count. Its time is ignored, and so is a partition that the row does not name."""
         topic, partition, record = placed
         made = blake2b(digest_size=8)
         parts = [topic.encode(), b"" if partition is None else b"%d" % partition, record.key, record.value]
@@ -74,14 +74,14 @@ class Digest:
         self._sum = (self._sum + int.from_bytes(made.digest())) & _MASK
 
     def counting(self, rows: Iterable[Placed]) -> Iterator[Placed]:
-        """Yield the records, each counted."""
+        """Yield the records, and count each."""
         for row in rows:
             self.add(row)
             yield row
 
     @property
     def text(self) -> str:
-        """Both, for a mark."""
+        """The count and the sum as text, for a mark."""
         return f"{self.count}:{self._sum:016x}"
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 KILLED_AFTER_S: Final = 3.0
 """The time after which no task of a failed job runs: `spark.python.task.killTimeout` is 2 s by default."""
 NAMES: Final = "shareq-spark-"
-"""The beginning of all transactional ids, and of the groups that hold marks."""
+"""The prefix of all transactional ids, and of the groups that hold marks."""
 
 _ENDED: Final = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE})
 
@@ -44,28 +44,30 @@ _networks: Final[dict[tuple[ClientConfig, int], Network]] = {}  # by process, to
 
 
 class AnotherBatch(Exception):
-    """A batch that was committed, in part or whole, with other rows. One line, with the way out."""
+    """A batch that was committed, at least in part, with other rows. The message is one line, with the remedy."""
 
 
 class NotCommitted(Exception):
-    """A transaction that was over before its commit. One line, with the reasons."""
+    """A transaction that was over before its commit. The message is one line, with the reasons."""
 
 
 class Version(NamedTuple):
-    """The identity of a batch that is written once: its writer, and its number, None if it cannot be known again."""
+    """The identity of a batch that is to be written once: its writer and its number; None if it has no permanent
+    number.
+    """
 
     app_id: str
     number: int | None
 
 
 class Part(NamedTuple):
-    """One task's part of a batch. `topic`: one that it writes to, None without rows or transactions."""
+    """One task's part of a batch. `topic`: a topic that it writes to; None without rows, or without transactions."""
 
     task: int
     topic: str | None = None
     rows: str = ""
     transaction: TransactionId | None = None
-    """None if nothing is left to be committed."""
+    """None if nothing remains to be committed."""
 
 
 def write(batches: Iterable[pyarrow.RecordBatch], options: SinkOptions, version: Version, task: int) -> Part:
@@ -106,7 +108,7 @@ def write(batches: Iterable[pyarrow.RecordBatch], options: SinkOptions, version:
 def commit(options: SinkOptions, version: Version, parts: Sequence[Part]) -> None:
     """Commit a batch, one task after the other.
 
-    Raises AnotherBatch, with nothing committed; NotCommitted and ClientError, with those before it committed.
+    Raises AnotherBatch, with nothing committed; NotCommitted and ClientError, with earlier tasks committed.
     """
     topic = next((part.topic for part in parts if part.topic is not None), None)
     if topic is None:
@@ -123,8 +125,8 @@ def abort(options: SinkOptions, version: Version, parts: Sequence[Part | None]) 
     """Abort the transactions of a batch; `parts` has None for each task whose success is not known.
 
     Such a task may have been killed before it ended its transaction, or may still run: Spark gives it two seconds. So
-    its name is taken over, twice, which aborts what is open: readers of committed records would wait for it until its
-    timeout. Ends at the first failure to reach the cluster.
+    its transactional id is taken over, twice, which aborts an open transaction: readers of committed records would
+    otherwise wait until its timeout. Ends at the first failure to reach the cluster.
     """
     if not options.transactional:
         return
@@ -159,7 +161,7 @@ def _decide(
 
 
 def _is_marked(network: Network, name: str, number: int, text: str | None = None) -> bool:
-    """Return True if the batch was committed. Raises AnotherBatch for a later one, or with another text."""
+    """Return True if the batch was committed. Raises AnotherBatch if a later one was, or one with another text."""
     mark = transactions.last_mark(network, name)
     if mark is None or mark.number < number:
         return False
@@ -201,7 +203,7 @@ def _write_all(writer: BulkWriter, rows: Iterable[Placed]) -> None:
 
 @contextmanager
 def _network(client: ClientConfig) -> Iterator[Network]:
-    """Yield this process's connections, which Spark's workers keep from one task to the next."""
+    """Yield this process's connections, which Spark's workers keep between tasks."""
     key = client, os.getpid()
     network = _networks.get(key)
     if network is None:

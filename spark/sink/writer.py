@@ -1,4 +1,4 @@
-"""The writers: Spark's calls, translated. They are pickled to executors, and made again where Spark commits."""
+"""The writers: they translate Spark's calls. Spark pickles them to executors, and makes new ones for the commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BATCH_ID: Final = "streaming.sql.batchId"
 
 
 class Written(WriterCommitMessage):
-    """The part of one task, and what it is a part of."""
+    """The part of one task, and the identity of its batch."""
 
     def __init__(self, version: Version, part: Part) -> None:
         self.version = version
@@ -31,7 +31,7 @@ class Written(WriterCommitMessage):
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Writes a DataFrame: each task in a transaction, which the driver commits when all have succeeded."""
+    """A writer of a DataFrame: each task has a transaction; the driver commits all when every task has succeeded."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -49,7 +49,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Writes the micro-batches of a query, each once."""
+    """A writer of a query's micro-batches, each once."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
