@@ -40,7 +40,6 @@ def never_right(counts: Mapping[tuple[str, bool, Outcome], int]) -> list[str]:
 
 
 def totals(counts: Mapping[tuple[str, bool, Outcome], int]) -> str:
-    """Return one line of totals."""
     by_outcome = Counter[Outcome]()
     for (_, _, outcome), number in counts.items():
         by_outcome[outcome] += number

@@ -30,7 +30,7 @@ class Result:
     rss_kb: int = 0
 
     def reported(self) -> str:
-        """Return a report for people who want to see it again."""
+        """Return a report for people, with the command that repeats the world."""
         again = f"replay: .venv/bin/python -m tests.fuzz --world {self.seed}"
         return "\n".join((f"world {self.seed}, after {self.taken} frames: {self.failure}", *self.last, again))
 

@@ -32,7 +32,7 @@ def test_the_same_seed_makes_the_same_frames() -> None:
 
 
 def test_every_request_that_is_not_bent_is_a_request_of_its_version() -> None:
-    """Read all bytes that were written: the codec and the walk over the pieces agree."""
+    """The codec and the walk over the pieces both read all bytes that were written."""
     source = Frames("every version")
     for api, row in HANDLERS.items():
         for version in range(row.served.first, row.served.last + 1):

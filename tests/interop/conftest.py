@@ -57,7 +57,7 @@ def is_the_same_on_any_broker(item: pytest.Item) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print with `--protocol=SASL_SSL` how many tests had no such run, by reason; for nodes all outcomes."""
+    """Print with `--protocol=SASL_SSL` how many tests did not run with it, by reason; for nodes all outcomes."""
     if config.getoption("--protocol") == "SASL_SSL":
         skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
         reasons = Counter(reason.split(": ", 2)[2] for reason in skipped if "not over SASL_SSL: " in reason)
@@ -87,9 +87,8 @@ def _outcomes(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[str, 
 
 @pytest.fixture(scope="module", autouse=True)
 def _collect_leaks_here() -> Iterator[None]:
-    """Collect while the warnings are still ignored.
-
-    The clients may not log: pytest would keep sockets with the records.
+    """Collect the test's garbage while clients are not allowed to log: pytest would keep their sockets with the
+    records.
     """
     loggers = [logging.getLogger("kafka"), logging.getLogger("aiokafka")]
     for logger in loggers:

@@ -39,7 +39,6 @@ class Case:
 
 
 def java_class(message: KnownMessage) -> str:
-    """Return the name of Kafka's class for a message."""
     if message.kind.value in ("request", "response", "header"):
         return f"org.apache.kafka.common.message.{message.name}Data"
     if message.kind.value == "data":

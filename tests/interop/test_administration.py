@@ -43,13 +43,13 @@ def librdkafka(broker: BrokerUnderTest) -> AdminClient:
 
 
 def earliest(broker: BrokerUnderTest, topic: str) -> list[int]:
-    """The first offset of both partitions."""
+    """Return the first offset of both partitions."""
     with closing(Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "nobody", **QUIET})) as consumer:
         return [consumer.get_watermark_offsets(Place(topic, partition), 20)[0] for partition in range(2)]
 
 
 def test_kafka_python_takes_the_broker_for_the_release_it_is_compatible_with(kafka_python: KafkaAdminClient) -> None:
-    """Infer the release from the highest version of DescribeLogDirs."""
+    """The release is inferred from the highest version of DescribeLogDirs."""
     assert kafka_python._manager.broker_version_data.broker_version == (4, 3)
 
 

@@ -97,7 +97,7 @@ async def test_keys_go_where_librdkafka_sends_them(broker: BrokerUnderTest, uniq
 
 
 async def test_several_members_share_the_records(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Let each member hold its records until another one has received some."""
+    """Each member holds its records until another one has received some."""
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 2)
     read_from_start(broker.bootstrap, group)
@@ -167,7 +167,7 @@ async def test_locks_are_renewed_and_end_without_that(broker: BrokerUnderTest, u
 
 
 async def test_a_broker_that_is_killed_costs_nothing(broker: BrokerUnderTest, cluster: Cluster, unique: Unique) -> None:
-    """Find each record once in the log, in order; deliver each until it is accepted, and not afterwards.
+    """Each record is in the log once, in order, and is delivered until it is accepted, but not afterwards.
 
     A record whose acknowledgement had no answer is either redelivered or accepted.
     """

@@ -37,7 +37,7 @@ async def read_all(bootstrap: str, topic: str, partitions: int) -> Read:
 async def test_confirmed_records_outlive_a_restart(
     broker: BrokerUnderTest, unique: Unique, kill: bool, idempotent: bool
 ) -> None:
-    """Lose no confirmed record; an idempotent producer's retries leave no duplicates."""
+    """No confirmed record is lost; an idempotent producer's retries leave no duplicates."""
     topic = unique("topic")
     await asyncio.to_thread(create_topic, broker.bootstrap, topic, 2)
     promised = Promised()

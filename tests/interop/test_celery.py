@@ -20,4 +20,4 @@ def kill_broker(broker: BrokerUnderTest) -> Callable[[], object]:
 
 
 class TestCelery(CeleryScenarios):
-    """All of them."""
+    """All scenarios for Celery workers."""

@@ -39,9 +39,9 @@ REFUSED: Final = {
     "test_chord::test_priority_chain",
     "test_tasks::test_task_retried_priority",
 }
-"""Failed: priorities."""
+"""The tests that fail because priorities are refused."""
 QUICK: Final = ("test_dedup_chain_dispatch.py", "test_inspect.py", "test_worker.py")
-"""Redelivery, remote control, the command. The rest takes a quarter of an hour."""
+"""The files about redelivery, remote control and the command; all others take a quarter of an hour."""
 
 
 @pytest.fixture

@@ -294,7 +294,7 @@ def revoke(broker: BrokerUnderTest, acl: AclBinding) -> None:
 def test_a_right_to_read_that_is_taken_away_and_given_back(
     broker: BrokerUnderTest, unique: Unique, protocol: str
 ) -> None:
-    """Fail only the client without the right, which then continues where it was."""
+    """Only the client without the right fails; it then continues where it was."""
     topic = unique("guarded")
     create(broker, topic)
     rights = {user: allowed(ResourceType.TOPIC, topic, user) for user in ("dave", "frank")}
@@ -320,7 +320,7 @@ def test_a_right_to_read_that_is_taken_away_and_given_back(
 
 
 def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Abort all of it; with the right again the producer commits the next one."""
+    """All of it is aborted; with the right again the producer commits the next one."""
     goods, money, till = unique("goods"), unique("money"), unique("till")
     create(broker, goods, money)
     write = {topic: allowed(ResourceType.TOPIC, topic, "dave", AclOperation.WRITE) for topic in (goods, money)}
@@ -363,7 +363,7 @@ def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderT
 
 
 def test_a_topic_that_is_deleted_under_its_readers_and_created_again(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Read the new topic from its start with every kind of consumer, and nothing old again."""
+    """Every kind of consumer reads the new topic from its start, and nothing old again."""
     topic = unique("fleeting")
     create(broker, topic)
     with ExitStack() as stack:

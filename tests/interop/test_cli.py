@@ -95,7 +95,7 @@ def has_queues(shell: Shell) -> bool:
 
 
 def test_no_command_is_left_out(shell: Shell, broker: BrokerUnderTest) -> None:
-    """Check that each command has done its work here, except those that this broker refuses by design."""
+    """Each command has run here, except those that this broker refuses by design."""
     if not {"topics list", "transactions abort"} <= shell.seen:
         pytest.skip("the other tests have not run")
     refused = OURS_ALONE if broker.kind == "apache" else set[str]()

@@ -98,7 +98,7 @@ def test_every_leader_is_reached_from_one_bootstrap_server(network: Network, top
 def test_commands_find_every_leader_and_coordinator(
     cluster: KafkaCluster, topic: str, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """Run `shareq` via one node, with TLS and a login: ten groups have coordinators on all three."""
+    """`shareq` uses one node, with TLS and a login: ten groups have coordinators on all three."""
     properties = cluster.client_properties(1)
     file = tmp_path / "client.properties"
     file.write_text("".join(f"{name}={text}\n" for name, text in properties.items()))
@@ -155,7 +155,7 @@ def test_a_login_that_runs_out_does_not_cost_the_connection(network: Network) ->
 
 
 def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network, topic: str) -> None:
-    """Move the leader: the client learns of it only from the answers it gets."""
+    """The client learns of the move only from the answers it gets."""
     topic_id = network.topic_ids([topic])[topic]
     old = network.leader(topic_id, 0)
     assert old is not None
@@ -257,7 +257,7 @@ def test_ranges_of_a_broker_that_dies_come_again_and_nothing_is_lost(
 async def test_records_of_a_broker_that_dies_come_again_in_asyncio(
     cluster: KafkaCluster, network: Network, unique: Callable[[str], str]
 ) -> None:
-    """Kill a leader during sends: each record is in the log exactly once, and is accepted exactly once."""
+    """A leader is killed during sends. Each record is in the log exactly once, and is accepted exactly once."""
     name, group, count = unique("asyncio"), unique("group"), 3000
     admin = AdminClient({"bootstrap.servers": cluster.plain_bootstrap, "log_level": 0})
     settings = {"min.insync.replicas": "2"}

@@ -76,7 +76,7 @@ def test_a_broker_that_answers_is_waited_for_no_longer(consumer: ShareConsumer) 
 def test_a_silent_broker_is_waited_for_until_the_timeout(
     cluster: LibrdkafkaCluster, consumer: ShareConsumer, moves: bool
 ) -> None:
-    """Wait for the whole timeout, even if another broker leads by then.
+    """The call waits for the whole timeout, even if another broker leads by then.
 
     So a watchdog shorter than the timeout takes the call for a hang.
     """

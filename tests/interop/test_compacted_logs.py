@@ -150,7 +150,7 @@ async def test_aiokafka_reads_the_same(compacted: Compacted) -> None:
 
 
 def test_a_share_group_reads_the_same(compacted: Compacted) -> None:
-    """Read with librdkafka's share consumer, which acknowledges removed offsets as gaps by itself."""
+    """librdkafka's share consumer acknowledges removed offsets as gaps by itself."""
     group = "over-gaps"
     read_from_start(compacted.broker.bootstrap, group)
     ledger = Ledger()
@@ -161,7 +161,7 @@ def test_a_share_group_reads_the_same(compacted: Compacted) -> None:
 
 @pytest.mark.interop
 def test_dump_log_segments_reads_every_batch(java: JavaDriver, compacted: Compacted) -> None:
-    """Find every record valid, a tombstone's delete horizon, and a batch without records."""
+    """The tool finds every record valid, a tombstone's delete horizon, and a batch without records."""
     with stopped(compacted.broker):  # no cleaner that takes files away while they are read
         result = java.tool(
             "DumpLogSegments", "--print-data-log", "--files", ",".join(map(str, compacted.files(".log")))
@@ -190,7 +190,7 @@ def test_indexes_of_cleaned_segments(java: JavaDriver, compacted: Compacted) -> 
 
 @pytest.mark.interop
 def test_compacted_share_state_is_read_by_apache_kafkas_decoder(java: JavaDriver, compacted: Compacted) -> None:
-    """Read snapshots and the updates after them, regardless of what preceded."""
+    """Snapshots, and the updates after them, are read regardless of what preceded."""
     broker, group, topic = compacted.broker, "state", "worked"
     if broker.kind == "apache":
         pytest.skip("Apache Kafka does not compact its share state")

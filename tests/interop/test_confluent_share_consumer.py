@@ -126,7 +126,7 @@ def test_records_of_a_closed_member_go_to_the_next(broker: BrokerUnderTest, uniq
 @pytest.mark.crash
 @pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
 def test_restart_loses_nothing_and_revives_nothing(broker: BrokerUnderTest, unique: Unique, kill: bool) -> None:
-    """Restart the broker three times under three members on three partitions."""
+    """The broker is restarted three times under three members on three partitions."""
     records = 3000
     topic, group = filled_topic(broker, unique, 3, records, batch_records=20)
     ledger = Ledger()
@@ -142,7 +142,7 @@ def test_restart_loses_nothing_and_revives_nothing(broker: BrokerUnderTest, uniq
 
 @pytest.mark.crash
 def test_kill_keeps_delivery_counts_of_released_records(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Keep a confirmed RELEASE across kill -9: the next delivery continues the count."""
+    """A confirmed RELEASE outlasts kill -9: the next delivery continues the count."""
     topic, group = filled_topic(broker, unique, 2, records=20)
     ledger = Ledger()
     verdicts = [AcknowledgeType.RELEASE]

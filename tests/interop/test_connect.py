@@ -69,7 +69,6 @@ class Files:
         return {"connector.class": SINK, "tasks.max": "1", "file": str(self._written), "topics": topic}
 
     def add(self) -> None:
-        """Write more lines."""
         with self._read.open("a") as file:
             file.writelines(f"line {self._count + number}\n" for number in range(LINES))
         self._count += LINES
@@ -118,7 +117,7 @@ def committed_by(bootstrap: str, group: str, topic: str) -> int:
 def test_a_standalone_worker_goes_on_where_it_was(
     broker: BrokerUnderTest, unique: Unique, stack: ExitStack, tmp_path: Path
 ) -> None:
-    """Run a source and a sink twice; the second run adds the new lines, and repeats none."""
+    """A source and a sink run twice; the second run adds the new lines, and repeats none."""
     files, topic = Files(tmp_path / "files"), unique("lines")
     worker = Worker(
         tmp_path / "worker",
@@ -199,7 +198,7 @@ def _put(worker: Worker, name: str, properties: Mapping[str, str]) -> bool:
 def test_distributed_workers_take_over_from_a_killed_one(
     broker: BrokerUnderTest, unique: Unique, stack: ExitStack, tmp_path: Path
 ) -> None:
-    """Use exactly-once sources (KIP-618), with transactions, and fencing by transactional ids."""
+    """The sources are exactly-once (KIP-618), with transactions, and fencing by transactional ids."""
     files, topic = Files(tmp_path / "files"), unique("lines")
     source, sink = unique("source"), unique("sink")
     workers = Workers(stack, broker, unique, tmp_path)

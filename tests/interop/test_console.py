@@ -41,7 +41,7 @@ class ConsoleClient:
         self._url = url
 
     def get(self, name: str, **given: str | int) -> Any:
-        """A view's data, or the answer to a question."""
+        """Return a view's data, or the answer to a question."""
         answer = self._ask(f"{name}?{urllib.parse.urlencode(given)}", None)
         if "made_ms" not in answer:
             return answer

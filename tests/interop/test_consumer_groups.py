@@ -59,7 +59,7 @@ def test_different_clients_in_one_group(broker: BrokerUnderTest, unique: Unique)
 def test_a_static_member_that_comes_back_has_its_own_again(
     broker: BrokerUnderTest, unique: Unique, client: str
 ) -> None:
-    """Restart a static member, while the others keep their partitions."""
+    """A static member is restarted, while the others keep their partitions."""
     a_static_member_comes_back(Work(broker, unique, CLIENTS_OF_KIP_848), client)
 
 
@@ -112,7 +112,7 @@ def test_a_pattern_finds_topics_that_are_there_and_those_that_come(
 
 
 def test_a_pattern_that_re2_does_not_know_is_refused(broker: BrokerUnderTest, consumer: Consumer) -> None:
-    """Refuse back references, which librdkafka's own expressions have but RE2 lacks."""
+    """RE2 lacks back references, which librdkafka's own expressions have."""
     consumer.subscribe([r"^(a)\1"])
     end = time.monotonic() + 30
     error = None

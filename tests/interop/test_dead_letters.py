@@ -261,7 +261,7 @@ def test_a_group_that_is_deleted_leaves_its_properties_and_its_queue(scene: Make
 
 @pytest.mark.parametrize("operation", ["alter offsets", "delete offsets", "delete group"])
 def test_letters_that_are_owed_when_a_state_is_removed_are_all_written(scene: Make, operation: str) -> None:
-    """Write 100 letters in single batches; the state is removed right after the rejection is answered."""
+    """There are 100 letters in single batches; the state is removed right after the rejection is answered."""
     here = scene()
     here.create(here.queue, {ENABLE: "true", "max.message.bytes": "300"})
     here.produce(*[b"v"] * 100)
@@ -304,7 +304,7 @@ def test_the_feature_level_switches_queues_while_the_broker_runs(scene: Make) ->
 
 
 def test_an_ordinary_share_group_at_level_1(scene: Make) -> None:
-    """Behave as at level 2, except that dead records are archived at once."""
+    """It behaves as at level 2, except that dead records are archived at once."""
     here = scene()
     set_level(here, 1, upgrade_type=2)
     try:
@@ -330,7 +330,7 @@ def test_an_ordinary_share_group_at_level_1(scene: Make) -> None:
 
 
 def test_a_kill_within_a_range_loses_no_letter(scene: Make) -> None:
-    """Write 400 letters in single batches; missing ones come with the first fetch after the start."""
+    """There are 400 letters in single batches; missing ones come with the first fetch after the start."""
     here = scene()
     here.create(here.queue, {ENABLE: "true", "max.message.bytes": "300"})
     here.produce(*[b"v"] * 400)

@@ -160,7 +160,7 @@ def test_a_marker_in_what_a_group_that_reads_committed_records_rejects(scene: Ma
 @pytest.mark.parametrize("after_s", [0.0, 0.05, 0.4])
 @pytest.mark.parametrize("source", ["plain", "compressed", "zstd", "transactional", "bare", "limit"])
 def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> None:
-    """Kill the broker before, between or after 200 letters, each a batch of its own."""
+    """The broker is killed before, between or after 200 letters, each a batch of its own."""
     here, values = scene(), [b"%d" % number for number in range(200)]
     here.create(here.queue, {ENABLE: "true", "max.message.bytes": "300"})
     here.configure(**{COPY: str(source != "bare").lower()})
@@ -185,7 +185,7 @@ def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> Non
 @pytest.mark.parametrize("after_s", [0.0, 0.2])
 @pytest.mark.parametrize("trouble", ["missing", "not enabled", "prefix", "too small", "appears"])
 def test_a_kill_while_a_queue_refuses_brings_no_record_back(scene: Make, trouble: str, after_s: float) -> None:
-    """Leave dead records without letters, whether the kill comes before or after the refusal.
+    """Dead records stay without letters, whether the kill comes before or after the refusal.
 
     If a queue appears before the next fetch, it receives the records still archiving.
     """

@@ -144,7 +144,7 @@ def test_rejected_and_exhausted_records_of_librdkafkas_share_consumer(broker: Br
 def test_java_consumers_read_letters_as_librdkafka_does(
     broker: BrokerUnderTest, unique: Unique, java: JavaDriver
 ) -> None:
-    """Compare values, header order and partition with KafkaConsumer and the console consumer."""
+    """Values, header order and partition are compared with KafkaConsumer and the console consumer."""
     _requires_dead_letters(broker)
     topic, group, queue = with_queue(broker, unique, 20)
     ledger = Ledger()
@@ -189,7 +189,7 @@ def test_a_kept_queue_names_the_member_that_rejected(broker: BrokerUnderTest, un
 
 
 def test_a_kill_while_kept_records_wait_loses_none(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Kill the broker while records die with the queue disabled; then enable it."""
+    """The broker is killed while records die with the queue disabled, which is then enabled."""
     _requires_dead_letters(broker)
     topic, group, queue = with_queue(broker, unique, 30, shareq_dlq_keep="true", errors_deadletterqueue_topic_name="x")
     ledger = Ledger()

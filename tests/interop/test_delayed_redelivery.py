@@ -125,7 +125,7 @@ def test_a_fetch_that_waits_is_answered_within_20_ms_of_the_time(broker: BrokerU
 
 
 def test_100_000_records_that_wait_take_no_cpu() -> None:
-    """Release every second of 200,000 records, as many ranges; the broker must then be as idle as any."""
+    """Every second of 200,000 records is released, as many ranges; the broker must then be as idle as any."""
     config = {"group.share.max.partition.max.record.locks": "300000"}
     with (
         Broker(config=config) as own,

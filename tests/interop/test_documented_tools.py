@@ -82,7 +82,7 @@ def test_quotas(java: JavaDriver) -> None:
     ("page", "group"), [("redelivery.md", "packers"), ("order-by-key.md", "workers"), ("dead-letters.md", "packers")]
 )
 def test_properties_of_a_group(java: JavaDriver, page: str, group: str) -> None:
-    """Set the group's properties, and those blocks' properties of the broker and a queue."""
+    """The page sets properties of the group, of the broker and of a queue."""
     with Broker() as broker:
         given: dict[str, str] = {}
         for block in blocks(page, "kafka-"):
@@ -96,7 +96,7 @@ def test_properties_of_a_group(java: JavaDriver, page: str, group: str) -> None:
 
 
 def test_letters_are_listed_and_sent_back(java: JavaDriver) -> None:
-    """Run docs/dead-letters.md: the queue, the program, the redrives."""
+    """docs/dead-letters.md runs: the queue, the program, the redrives."""
     ((queue,), (program,), (redrives,)) = (
         blocks("dead-letters.md", "shareq topics create"),
         blocks("dead-letters.md", "from confluent_kafka"),
@@ -123,7 +123,7 @@ def test_letters_are_listed_and_sent_back(java: JavaDriver) -> None:
 
 
 def test_levels_of_an_old_folder(java: JavaDriver, tmp_path: Path) -> None:
-    """Run docs/kafka-4.4.md: up, and down again."""
+    """docs/kafka-4.4.md raises the level, and lowers it again."""
     (block,) = blocks("kafka-4.4.md", "kafka-features.sh")
     with tarfile.open(Path(old_folder.__file__).with_name("format-1-clean.tar.gz")) as packed:
         packed.extractall(tmp_path, filter="data")
@@ -136,7 +136,7 @@ def test_levels_of_an_old_folder(java: JavaDriver, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_a_broker_with_users(tmp_path: Path) -> None:
-    """Run docs/security.md: users, a right, and a record from the admin to carol."""
+    """docs/security.md makes users, grants a right, and sends a record from the admin to carol."""
     document = Document("security.md", 9092, 9093)
     (tmp_path / "server.properties").write_text(document.block("listeners=PLAINTEXT://"))
     login = document.block("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256")
@@ -160,7 +160,7 @@ def test_a_broker_with_users(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_a_broker_with_certificates(tmp_path: Path) -> None:
-    """Run docs/security.md: alice, by certificate, gives dora a right, who logs in over TLS."""
+    """docs/security.md: alice, by certificate, gives dora a right, who logs in over TLS."""
     for missing in filter(None, (why_no_certificates(), None if shutil.which("kcat") else "kcat is missing")):
         pytest.skip(missing)
     document = Document("security.md", 9094, 9095, 9464)
@@ -180,7 +180,7 @@ def test_a_broker_with_certificates(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_a_broker_with_tokens(tmp_path: Path) -> None:
-    """Run docs/security.md: keys and a token, made by the page's issuer."""
+    """docs/security.md uses keys and a token, made by the page's issuer."""
     document = Document("security.md", 9096)
     document.text = document.text.replace("/tmp/tokens", str(tmp_path / "tokens"))
     (tmp_path / "issuer.py").write_text(document.block("import json, pathlib, time"))

@@ -23,7 +23,7 @@ BROKER_SETTINGS = {
     "errors.deadletterqueue.auto.create.topics.enable": "true",
 }
 INSIDES: Final = re.compile(r"'set' object is not subscriptable|has no attribute '(client|_exception)'|DID NOT RAISE")
-"""The stub's queues and its errors that `join` raises, Redis's client."""
+"""The errors of tests that need the stub's queues, the errors that its `join` raises, or Redis's client."""
 
 
 @pytest.fixture(autouse=True)

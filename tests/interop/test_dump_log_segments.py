@@ -72,7 +72,7 @@ def test_segments(java: JavaDriver, used: Used) -> None:
 
 
 def test_indexes_of_a_stopped_broker(java: JavaDriver, used: Used) -> None:
-    """Check index files after a stop: while Apache Kafka runs its own end in zeros, which the tool reports."""
+    """Files of a stopped broker are checked: those of a running Apache Kafka end in zeros, which the tool reports."""
     used.broker.stop()
     try:
         files = used.files(used.topic, ".index") + used.files(used.topic, ".timeindex")
@@ -97,7 +97,7 @@ def test_share_group_state(java: JavaDriver, used: Used) -> None:
 
 
 def test_group_records(java: JavaDriver, used: Used) -> None:
-    """Show records 10 to 15 of the share group by Apache Kafka's names."""
+    """Records 10 to 15 of the share group are shown by Apache Kafka's names."""
     files = used.files("__consumer_offsets", ".log")
     output = dump(java, "--offsets-decoder", "--files", comma(files))
     assert "isvalid: false" not in output
@@ -108,7 +108,7 @@ def test_group_records(java: JavaDriver, used: Used) -> None:
 
 
 def test_producer_snapshots(java: JavaDriver, used: Used) -> None:
-    """Read the snapshots that are written when a segment rolls."""
+    """Snapshots are written when a segment rolls."""
     files = used.files(used.topic, ".snapshot")
     assert files
     assert "producerId:" in dump(java, "--files", comma(files))
@@ -128,7 +128,7 @@ def test_producer_snapshots(java: JavaDriver, used: Used) -> None:
 def test_console_consumer_with_the_formatters(
     java: JavaDriver, used: Used, topic: str, formatter: str, expected: str
 ) -> None:
-    """Read the internal topics over the wire, by partition, without a consumer group."""
+    """The internal topics are read over the wire, by partition, without a consumer group."""
     output = ""
     for file in used.files(topic, ".log"):
         partition = file.parent.name.rpartition("-")[2]

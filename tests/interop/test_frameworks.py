@@ -86,7 +86,7 @@ def test_the_test_that_the_page_shows_passes(python: Path, name: str, tmp_path: 
 
 
 def test_the_contract_of_faststreams_brokers(python: Path, tmp_path: Path) -> None:
-    """Run the contract; docs/faststream.md has the table of results."""
+    """docs/faststream.md has the table of results."""
     shutil.copy(ROOT / "tests" / "interop" / "support" / "faststream_contract.py", tmp_path)  # away from our conftest
     printed = run(python, "-vv", f"--rootdir={tmp_path}", str(tmp_path / "faststream_contract.py"))
     passed = Counter(re.findall(r"::test_([a-z]+)_\S* PASSED", printed))

@@ -126,7 +126,7 @@ def test_listing(admin: Admin) -> None:
 
 
 def test_describing_groups(admin: Admin) -> None:
-    """Describe each group separately, with rights only if requested; without ACLs, all rights."""
+    """Each group is described separately, with rights only if requested; without ACLs, all rights."""
 
     def described(*groups: str, operations: bool = False) -> list[DescribedGroup]:
         request = ShareGroupDescribeRequest(list(groups), operations)
@@ -237,7 +237,7 @@ def test_resources_that_can_be_configured(admin: Admin) -> None:
 def test_more_in_sync_replicas_than_there_can_be_are_not_waited_for(
     admin: Admin, unique: Callable[[str], str], acks: int
 ) -> None:
-    """Cap min.insync.replicas at the topic's replication factor (KIP-966)."""
+    """min.insync.replicas is capped at the topic's replication factor (KIP-966)."""
     topic = unique("replicas")
     create_topic(admin.client, topic, 1, {"min.insync.replicas": "2"})
     append(admin.client, topic, 1)

@@ -105,7 +105,7 @@ def migration(broker: BrokerUnderTest, unique: Unique) -> Iterator[Migration]:
 
 
 def test_clients_are_rolled_to_the_other_protocol_and_back(migration: Migration) -> None:
-    """Roll two different clients of a group, which is a consumer group while any uses KIP-848."""
+    """Two different clients of a group change protocol; the group is a consumer group while any uses KIP-848."""
     one, two = migration.start(CLASSIC, LIBRDKAFKA), migration.start(CLASSIC, JAVA)
     migration.work.wait_for_assignment(one, two)
     assert migration.type() == CLASSIC

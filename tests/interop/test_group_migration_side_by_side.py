@@ -207,7 +207,7 @@ class Side:
             (client.wire).close()
 
     def come(self, name: str) -> Reported:
-        """Let a member join, also as the successor of its other self."""
+        """Let a member join, perhaps as the successor of its member in the other protocol."""
         other = {"i": "j", "j": "i"}.get(name)
         if other in self.active:
             self.active.remove(other)
@@ -294,7 +294,7 @@ def _wait_until_assigned(broker: BrokerUnderTest) -> None:
 
 
 def a_step(rng: Random, side: Side) -> tuple[str, Callable[[Side], Reported]]:
-    """Choose a step: an absent client joins, or rejoins as its other self; a present one leaves."""
+    """Choose a step: an absent client joins, or succeeds its member in the other protocol; a present one leaves."""
     away = [name for name in side.clients if name not in side.active]
     name = rng.choice(away if len(side.active) < 2 or rng.random() < 0.5 else side.active)
     if name in away:

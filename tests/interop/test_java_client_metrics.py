@@ -66,7 +66,7 @@ def test_metrics_of_fetches_and_acknowledgements(broker: BrokerUnderTest, java: 
 
 
 def test_acknowledgements_that_come_too_late(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """Acknowledge records whose locks have expired and that another member holds."""
+    """The records' locks have expired, and another member holds them."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     configure_group(broker.bootstrap, group, {"share.record.lock.duration.ms": "1000"})

@@ -67,7 +67,7 @@ def test_a_setting_that_share_consumers_do_not_have(
 
 
 def test_an_interval_of_commits_is_passed_over(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """Ignore the interval without a message; no record is committed automatically."""
+    """The setting is ignored without a message; no record is committed automatically."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic)
@@ -80,7 +80,7 @@ def test_an_interval_of_commits_is_passed_over(broker: BrokerUnderTest, java: Ja
 def test_heartbeats_come_as_often_as_the_broker_says(
     broker: BrokerUnderTest, proxy: RecordingProxy, java: JavaDriver, unique: Unique
 ) -> None:
-    """Compare a group with the broker's interval and one with four times that.
+    """A group with the broker's interval is compared with one with four times that.
 
     Both are counted over the same time, and time alone never fails the test: a slow machine only sends fewer.
     """

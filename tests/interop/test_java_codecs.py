@@ -50,7 +50,7 @@ def test_kafka_rewrites_our_bytes_unchanged(tmp_path: Path) -> None:
 
 
 def test_kafka_refuses_what_we_refuse_to_read(tmp_path: Path) -> None:
-    """Refuse nulls where none is allowed, and tags of another version."""
+    """Nulls are refused where none is allowed, and so are tags of another version."""
     share_fetch_response = next(message_versions("ShareFetchResponse"))[0]
     fetch_request = next(message_versions("FetchRequest"))[0]
     empty_fetch = fetch_request.message_class().encode(14)
@@ -70,7 +70,7 @@ FILES = {"AbortedTxn"}
 
 
 def test_kafkas_own_schema_files_give_the_same_code() -> None:
-    """Generate from unmodified files with comments and unquoted defaults; compare without docstrings."""
+    """The files are unmodified, with comments and unquoted defaults; the code is compared without docstrings."""
     modules: dict[str, list[MessageSpec]] = {}
     for name, text in sorted(kafka_schemas()):
         spec = parse_message(text, name)

@@ -20,7 +20,7 @@ Place = tuple[int, int]
 
 
 def poll_until(consumer: JavaShareConsumer, timeout_s: float = 30) -> list[Delivered]:
-    """The first records that come."""
+    """Return the first records that come."""
     deadline = time.monotonic() + timeout_s
     while not (records := consumer.poll()):
         assert time.monotonic() < deadline, f"nothing within {timeout_s} s"
@@ -42,7 +42,7 @@ def test_implicit_acknowledgement(broker: BrokerUnderTest, java: JavaDriver, uni
 
 
 def test_explicit_acknowledgement(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """Redeliver after RELEASE, counted as the second delivery; never after ACCEPT or REJECT."""
+    """A record comes again after RELEASE, counted as the second delivery; never after ACCEPT or REJECT."""
     topic, group = filled_topic(broker, unique, 2, records=100)
     consumer = java.consumer(broker.bootstrap, group, topic, share_acknowledgement_mode="explicit")
     counts: dict[Place, list[int]] = defaultdict(list)
@@ -138,7 +138,7 @@ def test_acquire_mode(broker: BrokerUnderTest, java: JavaDriver, unique: Unique,
 def test_restart_loses_nothing_and_revives_nothing(
     broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
 ) -> None:
-    """Restart the broker under two working consumers."""
+    """The broker is restarted under two working consumers."""
     records = 1000
     topic, group = filled_topic(broker, unique, 2, records, batch_records=20)
     consumers = [

@@ -27,7 +27,7 @@ from tests.support.clients.sasl import PLAIN_MODULE
 pytestmark = pytest.mark.interop
 
 ENVIRONMENT: Final = {"KAFKA_VERSION": "4.0.0", "KAFKA_SKIP_NETTEST": "1"}
-"""The variables as kafka-go's own CI has them for Kafka 4.0.0; the newest that its tests know."""
+"""The variables of kafka-go's own CI for Kafka 4.0.0, the newest version that its tests know."""
 PLAIN_USER: Final = 'user_adminplain="admin-secret"'
 PORTS: Final = (9092, 9093)
 
@@ -39,18 +39,18 @@ IMPOSSIBLE: Final = {
     "TestReaderConsumerGroup/consumer_group_rebalance": "wants 12 records from a partition that has 8",
     "TestReaderReadCompactedMessage": "segment.bytes=200, below the 1048576 that Apache Kafka wants since 4.0",
 }
-"""Left out: Apache Kafka 4.3.1 fails them as well."""
+"""The tests that are left out because Apache Kafka 4.3.1 fails them as well."""
 AS_CREATED = "a topic that is asked for is created in the same answer; Apache Kafka creates it after the answer"
 OURS: Final = {
     "TestConn/test_delete_topics": AS_CREATED,
     "TestConn/test_delete_topics_with_an_invalid_topic": AS_CREATED,
 }
-"""Left out here, and passed by Apache Kafka 4.3.1."""
+"""The tests that are left out here, and passed by Apache Kafka 4.3.1."""
 APACHES: Final = {
     "TestClientElectLeaders": "REQUEST_TIMED_OUT, where an election is unnecessary",
     "TestRebalanceTooManyConsumers": "no message within 10 s of a rebalance",
 }
-"""Left out there, and passed here."""
+"""The tests that are left out at Apache Kafka, and passed here."""
 SKIPS_ITSELF: Final = {
     "TestClientAddOffsetsToTxn": "fails on Kafka 3.0.0 or later, as kafka-go says",
     "TestClientAddPartitionsToTxn": "fails on Kafka 3.0.0 or later, as kafka-go says",
@@ -69,7 +69,7 @@ SHARDS: Final = {
 """The patterns of tests that run side by side, by program; the empty one has what no other has."""
 PASSED: Final = 590
 ASKED_AGAIN: Final[Mapping[Kind, int]] = {"ours": 1, "apache": 3}
-"""The number of times that what failed is asked again. Apache Kafka knows a new topic later than kafka-go's readers
+"""The number of times that failed tests are repeated. Apache Kafka knows a new topic later than kafka-go's readers
 look: one that looks in between has no partition for the rest of a generation.
 """
 
@@ -151,7 +151,6 @@ def test_the_suite_of_kafka_go(broker: BrokerUnderTest, suite: Path) -> None:
 
 
 def run(suite: Path, left_out: Mapping[str, str]) -> Outcome:
-    """Run all programs side by side."""
     programs = []
     outcome = Outcome()
     try:

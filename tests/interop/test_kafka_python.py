@@ -80,7 +80,7 @@ def test_records_come_back_with_key_headers_and_timestamp(
 def test_confirmed_records_outlive_a_restart(
     broker: BrokerUnderTest, unique: Unique, kill: bool, idempotent: bool
 ) -> None:
-    """Lose no confirmed record; an idempotent producer's retries leave no duplicates."""
+    """No confirmed record is lost; an idempotent producer's retries leave no duplicates."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 2)
     promised = Promised()

@@ -37,7 +37,7 @@ def test_class_of_tests(request: pytest.FixtureRequest, broker_kind: Kind, suite
 def test_those_that_no_outside_broker_can_be_given(
     request: pytest.FixtureRequest, broker_kind: Kind, suite: Suite
 ) -> None:
-    """Count the share tests that cannot use an external broker, so that none is forgotten."""
+    """They are counted, so that none is forgotten."""
     found = in_words({name_of(method): Result("left out", INSIDE_ONLY[suite]) for method in methods(suite)})
     if request.config.getoption("--update-kafka-tests"):
         update(broker_kind, suite, found)
@@ -45,7 +45,7 @@ def test_those_that_no_outside_broker_can_be_given(
 
 
 def reported(results: dict[str, Result]) -> str:
-    """Return the failures, with those of their lines that are Kafka's."""
+    """Return the failures, with the lines of their traces that are in Kafka's code."""
     failed = [(name, result) for name, result in sorted(results.items()) if result.verdict == "failed"]
     return "\n\n".join(f"{name}: {result.reason}\n{_of_kafka(result.trace)}" for name, result in failed)
 

@@ -125,7 +125,7 @@ def test_share_group_with_a_member(tools: Tools, broker: BrokerUnderTest, unique
 
 
 def test_reset_and_delete_offsets_then_the_group(tools: Tools, broker: BrokerUnderTest, unique: Unique) -> None:
-    """Redeliver all after --to-earliest, none after --to-latest; delete the group without a trace."""
+    """All records come again after --to-earliest, none after --to-latest; the deleted group leaves no trace."""
     broker.require(ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, ApiKey.ALTER_SHARE_GROUP_OFFSETS)
     broker.require(ApiKey.DELETE_SHARE_GROUP_OFFSETS, ApiKey.DELETE_GROUPS)
     topic, group = unique("topic"), unique("group")
@@ -155,7 +155,7 @@ def console_share_consumer(broker: BrokerUnderTest, topic: str, group: str, *arg
 
 
 def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """Run the consumer as its own process: first it releases everything, then it accepts everything."""
+    """The consumer is its own process: first it releases everything, then it accepts everything."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2)
@@ -181,7 +181,7 @@ def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, uniqu
 def test_console_share_consumer_over_a_restart(
     broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
 ) -> None:
-    """Restart the broker meanwhile: the tool continues by itself and gets every record."""
+    """The tool continues by itself after the restart, and gets every record."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2)

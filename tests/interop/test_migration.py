@@ -120,7 +120,7 @@ def test_what_groups_have_done_is_known_where_they_go_on(clusters: list[str]) ->
 
 @pytest.mark.parametrize("way", ["there", "back"])
 def test_workers_go_on_while_commands_are_killed(clusters: list[str], way: str) -> None:
-    """Lose no record, and redeliver no confirmed one."""
+    """No record is lost, and no confirmed one is redelivered."""
     first, middle, _ = clusters
     old, new = (first, middle) if way == "there" else (middle, first)
     filled(old)

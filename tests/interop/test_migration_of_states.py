@@ -38,7 +38,7 @@ KILLED: Final = 8
 MORE: Final = 3
 MOST_OF_A_FETCH: Final = 500
 JOINS_S: Final = 12
-"""Longer than a member waits for its assignment, which comes with its second heartbeat."""
+"""The seconds allowed for a member's assignment, which comes with its second heartbeat."""
 STATE_TOPIC: Final = "__share_group_state"
 
 
@@ -108,7 +108,7 @@ def test_a_state_that_was_begun_above_keeps_off_what_was_asked_for_before(
 def test_behind_a_take_over_members_are_handed_out_nothing(
     broker: BrokerUnderTest, unique: Callable[[str], str]
 ) -> None:
-    """Take over a share partition in memory whose records nobody has acquired."""
+    """The share partition is in memory, and nobody has acquired its records."""
     topic, group = unique("topic"), unique("group")
     shell = Shell(broker.bootstrap)
     shell.ok("topics", "create", topic, "--partitions", "1")
@@ -155,7 +155,7 @@ def is_asked(broker: BrokerUnderTest, request: Message) -> bool:
 
 
 def test_what_apache_kafka_does_late_is_refused(broker_kind: Kind) -> None:
-    """Refuse late initialization of a group by Apache Kafka.
+    """Apache Kafka may initialize a group late.
 
     It creates its state topic when a group begins, and while it cannot it retries after two, four, eight seconds, even
     for clients that have disconnected.

@@ -48,7 +48,7 @@ def client(broker: BrokerUnderTest) -> Iterator[WireClient]:
 
 
 def test_names_and_versions(client: WireClient) -> None:
-    """Name all of Apache Kafka's, and the one version range that is wider than its schema."""
+    """All of Apache Kafka's are named, and one version range is wider than in its schema."""
     named = client.call(ApiVersionsRequest("test", "1"), 4, ApiVersionsResponse).api_keys
     versions = {ApiKey(row.api_key): (row.min_version, row.max_version) for row in named}
     of_4_4 = KAFKA_VERSION >= "4.4"

@@ -38,7 +38,7 @@ def shareq(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def ids(address: tuple[str, int]) -> dict[str, tuple[bytes, int]]:
-    """Topic id and number of partitions, by name."""
+    """Return the topic id and the number of partitions of each topic."""
     with WireClient(address) as client:
         answer = client.call(MetadataRequest(None), 12, MetadataResponse)
     return {topic.name or "": (topic.topic_id, len(topic.partitions)) for topic in answer.topics}
@@ -290,7 +290,7 @@ def test_a_folder_with_something_in_it_is_refused(source: Source, tmp_path: Path
 
 
 def test_a_start_on_it_is_refused_and_changes_nothing(source: Source) -> None:
-    """Refuse the folder and rename nothing: it is not ours."""
+    """The folder is not ours, so nothing in it is renamed."""
     before = digest(source.folder)
     done = shareq("serve", "--data-dir", source.folder, "--listen", "127.0.0.1:0")
     assert done.returncode != 0

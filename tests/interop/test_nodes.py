@@ -101,7 +101,7 @@ def test_what_operators_set_at_one_node_the_others_know(tmp_path: Path, plain: A
 
 
 def test_topics_that_are_made_and_deleted_by_way_of_a_node(tmp_path: Path, plain: ApacheCluster) -> None:
-    """List all topics in pages of a thousand partitions; reuse a name at once."""
+    """All topics are listed in pages of a thousand partitions; a name is used again at once."""
     with node_process(tmp_path, plain.address) as node:
         node.wait_until_ready()
         at = ("-b", node.bootstrap)
@@ -120,7 +120,7 @@ def test_topics_that_are_made_and_deleted_by_way_of_a_node(tmp_path: Path, plain
 
 
 def test_a_trial_finds_what_nodes_need_and_leaves_nothing_behind(plain: ApacheCluster) -> None:
-    """Lack nothing but brokers, of which there is one; 4.3.1 has share groups of its own."""
+    """Nothing is missing but brokers, of which there is one; 4.3.1 has share groups of its own."""
     lines = shareq("check", "--cluster", plain.address).splitlines()
     lacking = {" ".join(line[5:].split()[:4]) for line in lines if not line.startswith("ok ")}
     assert lacking <= {"the cluster has 1", "the cluster has share"}
@@ -166,7 +166,7 @@ LOGINS: Final = {
 
 @pytest.mark.parametrize("listener", LOGINS)
 def test_nodes_before_a_cluster_behind_tls_and_a_login(tmp_path: Path, secured: TlsBroker, listener: str) -> None:
-    """Cover the state that the next owner reads, and clients' requests through the nodes."""
+    """The state that the next owner reads is covered, and clients' requests through the nodes."""
     config = tmp_path / "cluster.properties"
     config.touch(mode=0o600)
     config.write_text(properties_text(java_security(LOGINS[listener], secured.pki.tls())))
@@ -199,7 +199,7 @@ CASES: Final = {
     "group": (Resource.GROUP, Operation.READ),
     "transactions": (Resource.TRANSACTIONAL_ID, Operation.DESCRIBE),
 }
-"""The right that is missing, in a case of that name."""
+"""The right that is missing, by the name of the case."""
 
 
 def wanted(case: str) -> Wanted:

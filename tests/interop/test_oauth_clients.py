@@ -188,7 +188,7 @@ def test_our_client(broker: BrokerUnderTest) -> None:
 def test_java(
     broker: BrokerUnderTest, folder: Path, monkeypatch: pytest.MonkeyPatch, token: Callable[[], str], expected: int
 ) -> None:
-    """Read the token from a file (KIP-1139), whose URL has to be allowed."""
+    """The token comes from a file (KIP-1139), whose URL has to be allowed."""
     path, properties = folder / f"{expected}.jwt", folder / f"{expected}.properties"
     path.write_text(token())
     properties.write_text(
@@ -324,7 +324,7 @@ def test_an_authorization_id(broker: BrokerUnderTest) -> None:
 
 
 def test_a_second_token_is_none_the_better(broker_kind: Kind, broker: BrokerUnderTest) -> None:
-    """Allow one attempt per connection, where Apache Kafka allows any number."""
+    """A connection has one attempt, where Apache Kafka allows any number."""
     words = first_message(expired()), first_message(good())
     if broker_kind == "apache":
         assert answers(broker, *words)[-1].error_code == 0

@@ -91,7 +91,7 @@ def test_odd_batches(
 
 
 def test_a_small_batch_that_stands_for_much_memory(client: WireClient, broker: BrokerUnderTest) -> None:
-    """Refuse it as too large, so that Java's producer splits it; Apache Kafka accepts it."""
+    """It is refused as too large, so that Java's producer splits it; Apache Kafka accepts it."""
     create_topic(client, "bombs")
     for size in (7_000_000, 30_000_000):
         bomb = raw_batch(raw_record(value=bytes(size)), codec=Compression.ZSTD)
@@ -102,7 +102,7 @@ def test_a_small_batch_that_stands_for_much_memory(client: WireClient, broker: B
 
 @pytest.mark.parametrize("client_id", ["a-client", "__admin_client", None])
 def test_internal_topics(client: WireClient, broker: BrokerUnderTest, client_id: str | None) -> None:
-    """Accept only the coordinators' records. Apache Kafka makes an exception for `__admin_client`."""
+    """Only the coordinators' records are accepted. Apache Kafka makes an exception for `__admin_client`."""
 
     def found() -> bool | None:
         answer = client.call(FindCoordinatorRequest(coordinator_keys=["group"]), 4, FindCoordinatorResponse)

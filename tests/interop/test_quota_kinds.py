@@ -52,7 +52,7 @@ def limit(client: WireClient, kind: str, name: str | None, key: str, value: floa
 def test_a_share_consumer_goes_at_the_rate_of_its_consumer_byte_rate(
     broker: BrokerUnderTest, unique: Callable[[str], str]
 ) -> None:
-    """Deliver no more than the rate.
+    """No more than the rate is delivered.
 
     Apache Kafka withholds acquired records, which stay locked until the throttle ends; ours are delivered, and later
     requests wait.

@@ -226,7 +226,7 @@ def test_a_fetch_brings_exactly_the_batches_of_a_range(broker: BrokerUnderTest, 
 
 @pytest.mark.parametrize("most", [500, 50])
 def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, unique: Unique, most: int) -> None:
-    """Fetch whole batches, even one larger than an answer may be."""
+    """Whole batches are fetched, even one larger than an answer may be."""
     topic, _ = filled_topic(broker, unique, 1, 300, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes=str(most)))
     fetched = list(fetcher.fetch(id_of(broker, topic), topic, 0, 3, 287))
@@ -239,7 +239,7 @@ def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, un
 
 
 def test_a_range_may_end_with_a_marker(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Acquire the offset of a transaction's marker, too."""
+    """The offset of a transaction's marker is acquired, too."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 1)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique("id")})
@@ -274,7 +274,7 @@ def test_offsets_and_topics_that_are_gone(broker: BrokerUnderTest, unique: Uniqu
 
 
 def test_a_kill_takes_the_locks_and_nothing_else(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Refuse acknowledgements of earlier acquisitions, redeliver their records, and resume fetches."""
+    """Acknowledgements of earlier acquisitions are refused, their records come again, and fetches resume."""
     topic, group = filled_topic(broker, unique, 2, 1000, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes="500"))
     with member(broker, group, topic) as consumer:

@@ -137,7 +137,7 @@ def console_share_consumer(tools: Tools, topic: str, group: str) -> list[str]:
 
 
 def test_console_share_consumer(tools: Tools) -> None:
-    """Re-authenticate repeatedly: the broker's sessions last two seconds."""
+    """The tool re-authenticates repeatedly: the broker's sessions last two seconds."""
     from confluent_kafka import Producer
 
     configs = ("kafka.admin.ConfigCommand", "--alter", "--entity-type", "groups", "--entity-name", "console")

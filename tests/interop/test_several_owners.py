@@ -36,7 +36,7 @@ PATIENCE_S: Final = 150.0
 
 @pytest.fixture(params=["ours", *(release.name for release in transcripts.RELEASES)], scope="module")
 def cluster(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a cluster."""
+    """Yield the address of a cluster."""
     name: str = request.param
     if name == "ours":
         with Broker() as broker:
@@ -155,7 +155,7 @@ class Work:
 
 
 def test_three_nodes_share_the_topics_while_one_is_killed_and_another_comes(tmp_path: Path, cluster: str) -> None:
-    """Redeliver no confirmed record and lose none, in any node's topics."""
+    """No record is lost, and no confirmed one is redelivered, in any node's topics."""
     with ExitStack() as stack:
         nodes = Nodes(stack, tmp_path, cluster)
         nodes.start(3)

@@ -107,7 +107,7 @@ BAD_ACKS: dict[str, tuple[list[Ack], ErrorCode]] = {
 @pytest.mark.parametrize("piggybacked", [False, True], ids=["ShareAcknowledge", "ShareFetch"])
 @pytest.mark.parametrize("case", BAD_ACKS)
 def test_bad_acknowledgement_batches(queue: Queue, case: str, piggybacked: bool) -> None:
-    """Answer with the partition's error, apply none of its batches, and keep the session."""
+    """The partition has the error, none of its batches applies, and the session stays."""
     member = queue.busy_member()
     acks, expected = BAD_ACKS[case]
     answer = member.fetch(acks=acks, max_wait_ms=0) if piggybacked else member.acknowledge(*acks)
@@ -162,7 +162,7 @@ def test_bad_partition_does_not_spoil_the_others(queue: Queue) -> None:
 def test_partitions_that_are_merely_listed(
     queue: Queue, batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
 ) -> None:
-    """Answer them together with the acknowledged ones, if any of their batches is valid."""
+    """They are answered together with the acknowledged ones, if any of their batches is valid."""
     member = queue.busy_member()
     rpc = share_acknowledge
     parts = [
@@ -190,7 +190,7 @@ def test_available_records_cannot_be_acknowledged(queue: Queue) -> None:
 
 
 def test_acknowledging_twice(queue: Queue) -> None:
-    """Accept a repeated acknowledgement below the start offset, but refuse it at or above."""
+    """A repeated acknowledgement is accepted below the start offset, and refused at or above it."""
     member = queue.busy_member()
     member.acknowledged((10, 19, ACCEPT))
     assert ack_errors(member.acknowledge((10, 19, ACCEPT))) == [ErrorCode.INVALID_RECORD_STATE]
@@ -199,7 +199,7 @@ def test_acknowledging_twice(queue: Queue) -> None:
 
 
 def test_acknowledging_before_anything_was_fetched(queue: Queue) -> None:
-    """Accept a session without partitions, although the share partition is not loaded."""
+    """A session without partitions is accepted, although the share partition is not loaded."""
     member = queue.member("m")
     member.join([queue.topic])
     empty = ShareFetchRequest(queue.group, "m", 0, 0, 0, 1 << 20, 10, 10, 0, False, [], [])
@@ -225,7 +225,7 @@ RENEWING_FETCHES: dict[str, tuple[int, int, int, int]] = {  # MaxWaitMs, MinByte
 
 @pytest.mark.parametrize("case", RENEWING_FETCHES)
 def test_renewing_fetch_asks_for_nothing(queue: Queue, case: str) -> None:
-    """Refuse it before the session changes: its epoch stays."""
+    """It is refused before the session changes, so its epoch stays."""
     member = queue.busy_member()
     wait, least, most, records = RENEWING_FETCHES[case]
     topics = [
@@ -240,7 +240,7 @@ def test_renewing_fetch_asks_for_nothing(queue: Queue, case: str) -> None:
 
 
 def test_session_epochs_out_of_order(queue: Queue) -> None:
-    """Keep the session on a refused epoch. Both RPCs advance the same epoch."""
+    """A refused epoch leaves the session as it is. Both RPCs advance the same epoch."""
     member = queue.busy_member()
     member.acknowledged((29, 29, ACCEPT))
     due = member.epoch
@@ -273,7 +273,7 @@ def test_opening_a_session_with_acknowledgements(queue: Queue) -> None:
 
 
 def test_reopening_keeps_the_records(queue: Queue) -> None:
-    """Drop the session at epoch 0 but keep its locks: the member still owns its records."""
+    """Epoch 0 ends the session but not its locks: the member still owns its records."""
     member = queue.busy_member()
     member.epoch = 0
     assert member.fetch(max_wait_ms=0).error_code == NONE
@@ -293,7 +293,7 @@ def test_closing_releases_and_is_final(queue: Queue) -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
 def test_session_after_a_restart(broker: BrokerUnderTest, queue: Queue, kill: bool) -> None:
-    """Answer the old epoch with SHARE_SESSION_NOT_FOUND; epoch 0 opens a new session, as every client does."""
+    """The old epoch gets SHARE_SESSION_NOT_FOUND; epoch 0 opens a new session, as every client does."""
     old = queue.busy_member()
     broker.restart(kill=kill)
     member = queue.member("busy")
@@ -380,7 +380,7 @@ NUMBERS: dict[str, tuple[dict[str, int], list[Acquired]]] = {
 
 @pytest.mark.parametrize("case", NUMBERS)
 def test_numbers_at_their_limits(queue: Queue, case: str) -> None:
-    """Refuse no number."""
+    """No number is refused."""
     member = queue.member("m")
     member.join([queue.topic])
     numbers, expected = NUMBERS[case]
@@ -414,7 +414,7 @@ def test_numbers_at_their_limits(queue: Queue, case: str) -> None:
 
 
 def test_unknown_acquire_mode(queue: Queue) -> None:
-    """Fail the whole request, after the session epoch has advanced."""
+    """The whole request fails, after the session epoch has advanced."""
     member = queue.busy_member()
     due = member.epoch
     assert member.fetch(mode=7, max_wait_ms=0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
@@ -423,7 +423,7 @@ def test_unknown_acquire_mode(queue: Queue) -> None:
 
 
 def test_same_topic_twice_in_one_request(queue: Queue) -> None:
-    """Combine the parts into one list: librdkafka groups only neighbouring partitions of a topic."""
+    """The parts are combined into one list: librdkafka groups only neighbouring partitions of a topic."""
     member = queue.busy_member()
     accept = [share_fetch.AcknowledgementBatch(0, 29, [ACCEPT])]
     topics = [
@@ -456,7 +456,7 @@ def fetch_errors(answer: ShareFetchResponse) -> dict[tuple[bytes, int], int]:
 
 
 def test_unknown_partition_in_a_fetch(queue: Queue) -> None:
-    """Repeat the error in each answer until the partition is forgotten."""
+    """Each answer repeats the error until the partition is forgotten."""
     member = queue.busy_member()
     for _ in range(2):
         errors = fetch_errors(member.fetch(partitions=[0, 17], max_wait_ms=0))
@@ -494,7 +494,7 @@ FRAMES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", FRAMES)
 def test_malformed_frames_close_the_connection(queue: Queue, case: str) -> None:
-    """Close that connection and no other."""
+    """That connection is closed, and no other."""
     bystander = queue.busy_member()
     with WireClient(queue.address) as client:
         client.send_raw(FRAMES[case])

@@ -212,7 +212,7 @@ def default_of(key: ConfigKey[Any], kind: Kind) -> str:
 
 
 def test_broker_properties_are_described(broker: BrokerUnderTest, configs: Configs) -> None:
-    """Describe every public one with default, type and whether it may change; none is secret."""
+    """Every public one is described with default, type and whether it may change; none is secret."""
     described = {name: one for name, one in configs.describe(BROKER, "1").items() if is_of_share(name)}
     keys = [key for key in BROKER_KEYS if is_of_share(key.name) and not key.internal]
     if broker.kind == "apache":
@@ -233,7 +233,7 @@ def test_broker_properties_are_described(broker: BrokerUnderTest, configs: Confi
 
 
 def test_all_broker_properties_are_described_as_by_apache_kafka(broker: BrokerUnderTest, configs: Configs) -> None:
-    """Compare types, mutability, secrecy and documentation; shareq.* names are ours."""
+    """Types, mutability, secrecy and documentation are compared; shareq.* names are ours."""
     described = configs.describe(BROKER, "1")
     keys = [key for key in BROKER_KEYS if not key.internal]
     if broker.kind == "apache":
@@ -249,7 +249,7 @@ def test_all_broker_properties_are_described_as_by_apache_kafka(broker: BrokerUn
 def test_group_properties_are_described(
     broker: BrokerUnderTest, configs: Configs, unique: Callable[[str], str]
 ) -> None:
-    """Use a group's own value, then the broker's property with `group.` in front, then its default."""
+    """A group's own value comes first, then the broker's property with `group.` in front, then its default."""
     group = unique("group")
     described = {name: one for name, one in configs.describe(GROUP, group).items() if name.startswith("share.")}
     keys = [key for key in GROUP_KEYS if key.name.startswith("share.") and not key.internal]
@@ -267,7 +267,7 @@ def test_group_properties_are_described(
 
 
 def test_where_a_groups_value_comes_from(configs: Configs, unique: Callable[[str], str]) -> None:
-    """Use the first that sets it: the group, this broker, all brokers, the default."""
+    """The first that sets it counts: the group, this broker, all brokers, the default."""
     group, name = unique("group"), "share.assignment.interval.ms"
     of_broker = f"group.{name}"
     chain: list[tuple[str, str | None, int]] = [(of_broker, "1000", ConfigSource.DEFAULT)]
@@ -351,7 +351,7 @@ def test_a_change_that_is_none_of_a_groups_properties(configs: Configs, unique: 
 
 
 def test_a_group_is_checked_as_a_whole(configs: Configs, unique: Callable[[str], str]) -> None:
-    """Apply none of the changes if one value is bad."""
+    """None of the changes applies if one value is bad."""
     group = unique("group")
     changes = ("share.delivery.count.limit", SET, "7"), ("share.isolation.level", SET, "half_committed")
     assert configs.alter(GROUP, group, *changes) == INVALID_CONFIG
@@ -394,7 +394,7 @@ NOT_STARTED_WITH: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("named", NOT_STARTED_WITH)
 def test_a_broker_does_not_start_out_of_bounds(broker_kind: Kind, named: str) -> None:
-    """Name the wrong property."""
+    """The error names the wrong property."""
     refused = BrokerUnderTest(broker_kind, BROKER_SETTINGS | NOT_STARTED_WITH[named])
     try:
         with pytest.raises(RuntimeError, match=named.replace(".", r"\.")):

@@ -98,7 +98,7 @@ def test_a_partition_for_which_no_records_were_left_is_listed(queue: Queue) -> N
 
 @pytest.mark.parametrize("max_records", [0, -1])
 def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
-    """Look at no partition with 0, at all with a negative number."""
+    """With 0 no partition is looked at, with a negative number all are."""
     queue.append(5, partition=0)
     found = rows(queue.member().fetch(max_records, batch_size=500, partitions=(0, 1, 2)))
     assert found == ({} if max_records == 0 else {0: EMPTY, 1: EMPTY, 2: EMPTY})
@@ -106,7 +106,7 @@ def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
 
 @pytest.mark.parametrize("max_records", [500, -1])
 def test_a_negative_number_of_bytes_is_an_error_of_each_partition(queue: Queue, max_records: int) -> None:
-    """Refuse partitions without records, too, at once; 0 is answered without a look."""
+    """Partitions without records have it, too, and at once; 0 is answered without a look."""
     queue.append(5, partition=0)
     member = queue.member()
     failed = (ErrorCode.UNKNOWN_SERVER_ERROR, 0)
@@ -146,7 +146,7 @@ def test_a_session_that_ends_lists_what_was_acknowledged_alone(queue: Queue) -> 
 
 
 def test_a_partition_of_acknowledgements_alone_is_listed(queue: Queue) -> None:
-    """List it: Apache Kafka's client forgets a partition in the request with its last acknowledgements."""
+    """Apache Kafka's client forgets a partition in the request with its last acknowledgements."""
     queue.append(4, partition=0)
     member = queue.member()
     member.fetch(partitions=(0, 1))
@@ -155,7 +155,7 @@ def test_a_partition_of_acknowledgements_alone_is_listed(queue: Queue) -> None:
 
 
 def test_records_of_a_forgotten_partition_stay_locked_when_the_session_ends(queue: Queue) -> None:
-    """Release only the session's partitions; other locks have to expire."""
+    """Only the session's partitions are released; other locks have to expire."""
     queue.append(5, partition=0)
     queue.append(5, partition=1)
     member, other = queue.member(), queue.member("other")

@@ -56,7 +56,7 @@ def test_initialized_then_read(coordinator: StateCaller) -> None:
 
 
 def test_written_then_read(coordinator: StateCaller) -> None:
-    """Combine batches: the higher delivery count wins, then the higher state."""
+    """Batches are combined: the higher delivery count wins, then the higher state."""
     coordinator.initialize(1, 0)
     assert coordinator.write((0, 9, AVAILABLE, 1), (20, 29, ARCHIVED, 1), start=0, done=10, state_epoch=1) == NONE
     assert coordinator.write((10, 19, AVAILABLE, 1), (5, 6, ACKNOWLEDGED, 2), state_epoch=1, done=12) == NONE
@@ -80,7 +80,7 @@ def test_initializing_again_wipes(coordinator: StateCaller) -> None:
 
 
 def test_fencing(coordinator: StateCaller) -> None:
-    """Raise the leader epoch by reads, not by writes."""
+    """Reads raise the leader epoch, writes do not."""
     coordinator.initialize(5, 0)
     assert coordinator.read(leader_epoch=7).error == NONE
     assert coordinator.summary().leader_epoch == 7
@@ -141,7 +141,7 @@ def test_state_outlives_a_kill(broker: BrokerUnderTest, coordinator: StateCaller
 
 
 def test_each_partition_has_its_own_result(coordinator: StateCaller) -> None:
-    """Regroup topics; do repeated partitions twice but answer once, with the last result."""
+    """Topics are regrouped; a repeated partition is handled twice but answered once, with the last result."""
     rpc = initialize_share_group_state
     known = [rpc.PartitionData(0, 1, 10), rpc.PartitionData(7, 1, 10), rpc.PartitionData(0, 2, 20)]
     unknown = [rpc.PartitionData(0, 1, 10)]
@@ -173,7 +173,7 @@ def test_nothing_asked_is_nothing_answered(coordinator: StateCaller) -> None:
 
 
 def test_a_group_id_with_colons(coordinator: StateCaller) -> None:
-    """Accept colons, which also separate the parts of a coordinator key."""
+    """Colons also separate the parts of a coordinator key."""
     coordinator.group = f"{coordinator.group}:with:colons"
     assert coordinator.initialize(1, 5) == NONE
     assert coordinator.read() == (NONE, 1, 5, [])
@@ -193,7 +193,7 @@ def test_counts_need_version_1(coordinator: StateCaller, version: int) -> None:
 
 @from_4_4
 def test_negative_epochs_are_refused(coordinator: StateCaller) -> None:
-    """Refuse them; Apache Kafka 4.3.1 did not check."""
+    """Apache Kafka 4.3.1 did not check them."""
     coordinator.initialize(1, 0)
     assert coordinator.initialize(-1, 0) == INVALID_REQUEST
     assert coordinator.read(leader_epoch=-1).error == INVALID_REQUEST
@@ -226,7 +226,7 @@ def test_the_messages_of_fenced_epochs(coordinator: StateCaller) -> None:
 
 @from_4_4
 def test_archiving_is_stored_and_ends_archived(coordinator: StateCaller) -> None:
-    """Store delivery state 3, of dead records without a letter yet: at an equal count 4 wins, and stays."""
+    """Delivery state 3 is that of dead records without a letter yet: at an equal count 4 wins, and stays."""
     coordinator.initialize(1, 0)
     assert coordinator.write((0, 3, ARCHIVING, 2), (4, 5, ARCHIVING, 1), (6, 6, AVAILABLE, 1), start=0, done=0) == NONE
     assert coordinator.read().batches == [(0, 3, ARCHIVING, 2), (4, 5, ARCHIVING, 1), (6, 6, AVAILABLE, 1)]
@@ -243,7 +243,7 @@ def test_archiving_is_stored_and_ends_archived(coordinator: StateCaller) -> None
 
 @from_4_4
 def test_of_a_batch_the_state_that_is_further_wins_at_an_equal_count(coordinator: StateCaller) -> None:
-    """Let the later state win within one request as well, in any order; a higher count wins over any state."""
+    """The later state wins within one request as well, in any order; a higher count wins over any state."""
     coordinator.initialize(1, 0)
     assert coordinator.write((0, 9, ARCHIVED, 1), (2, 5, ARCHIVING, 1), (4, 7, AVAILABLE, 2), start=0) == NONE
     assert coordinator.read().batches == [(0, 3, ARCHIVED, 1), (4, 7, AVAILABLE, 2), (8, 9, ARCHIVED, 1)]

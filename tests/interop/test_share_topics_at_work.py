@@ -66,7 +66,7 @@ def test_a_topic_that_grows(broker: BrokerUnderTest, java: JavaDriver, unique: U
 
 
 def test_a_topic_that_is_deleted_and_created_again(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """Start over with the new topic: no acknowledgement of the old one counts."""
+    """No acknowledgement of the old topic counts for the new one."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic)

@@ -54,7 +54,7 @@ def brokers(request: pytest.FixtureRequest) -> Iterator[_Brokers]:
 
 
 def test_apache_kafka_answers_as_its_transcripts_say(brokers: _Brokers, pytestconfig: pytest.Config) -> None:
-    """Run all scripts on one broker: transcripts omit other topics, groups and ids."""
+    """All scripts run on one broker: transcripts omit other topics, groups and ids."""
     unlike: list[str] = []
     ignored: Counter[str] = Counter()
     answers = 0

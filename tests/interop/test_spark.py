@@ -54,7 +54,7 @@ def client(bootstrap: str) -> dict[str, str]:
 def test_batches_a_sink_and_a_stream(
     program: JsonProcess, broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """Read every record once, with its headers; a restarted stream continues."""
+    """Every record is read once, with its headers; a restarted stream continues."""
     source, target = unique("source"), unique("target")
     create_topic(broker.bootstrap, source, 2)
     create_topic(broker.bootstrap, target, 2)
@@ -116,7 +116,7 @@ def as_text(values: range) -> list[str]:
 def test_a_stream_goes_on_with_its_checkpoint_behind_a_move(
     program: JsonProcess, ends: tuple[str, str], unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """Follow docs/spark.md for records that keep their offsets."""
+    """The steps are those of docs/spark.md for records that keep their offsets."""
     old, new = ends
     topic = unique("checkpoint")
     create_topic(old, topic, 2)
@@ -134,7 +134,7 @@ def test_a_stream_goes_on_with_its_checkpoint_behind_a_move(
 def test_a_stream_begins_behind_a_move_where_a_group_has_its_offsets(
     program: JsonProcess, ends: tuple[str, str], broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """Follow docs/spark.md for logs with gaps from transactions."""
+    """The steps are those of docs/spark.md for logs with gaps from transactions."""
     if broker.kind == "node":
         pytest.skip("nodes have no consumer groups")
     old, new = ends

@@ -20,4 +20,4 @@ def restart(broker: BrokerUnderTest) -> Callable[[], object]:
 
 
 class TestTaskiq(TaskiqScenarios):
-    """All of them."""
+    """All scenarios for taskiq workers."""

@@ -35,7 +35,7 @@ def broker(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 OFTEN: Final = ("java", "franz-go", "kafka-go", "shareq")
-"""Those that give up at once: `make interop` has them meet all. Java, Go and OpenSSL have a TLS each."""
+"""The clients that give up at once, which meet all faults in `make interop`. Each language has its own TLS."""
 
 
 @pytest.fixture(
@@ -147,18 +147,18 @@ ERRORS: Final[Mapping[str, Mapping[str, str]]] = {
         "password": f"PLAIN: {_PASSWORD}",
     },
 }
-"""Client -> what is wrong -> its error, a regular expression. Of two alerts the second is Apache Kafka's."""
+"""The error of each client for each fault, a regular expression. Of two alerts the second is Apache Kafka's."""
 
 
 SILENT: Final = {
     (name, what) for name in ("aiokafka", "kafkajs", "platformatic") for what in ("authority", "name", "expired")
 }
-"""No alert of these clients shows in the broker's log: to it their connections only ended."""
+"""The clients whose alerts do not show in the broker's log: to the broker their connections just end."""
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_refused(client: tuple[str, Client], broker: TlsBroker, what: str) -> None:
-    """Show an error in the client, as far as it has one; our broker logs reason and address, and counts it."""
+    """The client shows an error, as far as it has one; our broker logs reason and address, and counts it."""
     name, program = client
     wrong, pki, ours = WRONG[what], broker.pki, broker.broker.kind == "ours" and (name, what) not in SILENT
     tls = pki.tls(pki.stranger if what == "stranger" else None, pki.other if what == "authority" else pki.authority)
@@ -180,7 +180,7 @@ def admin(broker: TlsBroker, tls: dict[str, str]) -> AdminClient:
 
 
 def test_the_name_in_the_certificate_has_the_rights(broker: TlsBroker) -> None:
-    """Make CN=ALICE-client,OU=Orders,... a super user by `RULES`; the guest keeps its distinguished name."""
+    """CN=ALICE-client,OU=Orders,... is a super user by `RULES`; the guest keeps its distinguished name."""
     alice, guest = admin(broker, broker.pki.tls(broker.pki.client)), admin(broker, broker.pki.tls(broker.pki.guest))
     [made] = alice.create_topics([NewTopic("alices", 1, 1)]).values()
     made.result(20)

@@ -85,7 +85,7 @@ def keytool(*arguments: object) -> None:
 
 
 def test_stores_of_keytool(broker_kind: Kind, java: JavaDriver, tmp_path: Path) -> None:
-    """Read PKCS12 for keys and for trusted authorities; refuse JKS, with a hint how to convert it."""
+    """PKCS12 is read for keys and for trusted authorities; JKS is refused, with a hint how to convert it."""
     if shutil.which("keytool") is None:
         pytest.skip("keytool is not on the PATH")
     with tls_broker(broker_kind, tmp_path) as broker:

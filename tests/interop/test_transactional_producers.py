@@ -162,7 +162,7 @@ def test_share_consumers_get_what_is_committed(
 def test_a_transaction_outlives_a_restart(
     broker: BrokerUnderTest, unique: Unique, new_producer: NewProducer, kill: bool
 ) -> None:
-    """Commit records from before and after the restart together; aborted ones stay aborted."""
+    """Records from before and after the restart are committed together; aborted ones stay aborted."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 2)
     producer = new_producer(unique("id"))

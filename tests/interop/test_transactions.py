@@ -195,7 +195,7 @@ def reported_by(broker: BrokerUnderTest, written: Written) -> Reported:
 
 
 def test_the_log_is_what_it_is_meant_to_be(kafkas: Kafkas) -> None:
-    """Check the input: several segments, aborted transactions in most, and one open."""
+    """It has several segments, aborted transactions in most, and one open."""
     assert len(list(kafkas.folder.glob("*.log"))) >= 4
     entries = [entry for own in txn_index(kafkas.folder).values() for entry in own]
     assert len(txn_index(kafkas.folder)) >= 3
@@ -205,7 +205,7 @@ def test_the_log_is_what_it_is_meant_to_be(kafkas: Kafkas) -> None:
 
 
 def test_fetches_report_the_same(kafkas: Kafkas, broker: BrokerUnderTest) -> None:
-    """Compare high watermark, last stable offset and aborted transactions, from every third offset."""
+    """High watermark, last stable offset and aborted transactions are compared, from every third offset."""
     with WireClient(("127.0.0.1", broker.port)) as client:
         topic_id = topic_id_of(client)
         for offset, aborted in kafkas.reported.aborted.items():
@@ -224,7 +224,7 @@ def test_fetches_report_the_same(kafkas: Kafkas, broker: BrokerUnderTest) -> Non
     ids=["nothing", "transaction indexes", "all but the logs"],
 )
 def test_after_a_crash_the_same_files_are_made_from_the_log(kafkas: Kafkas, missing: tuple[str, ...]) -> None:
-    """(a) Rebuild byte by byte what Apache Kafka had written, whatever part of it existed."""
+    """They equal Apache Kafka's byte by byte, whatever part of them existed."""
     ours = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, ours, TOPIC, missing)
@@ -247,7 +247,7 @@ def dumped(java: JavaDriver, file: Path) -> list[str]:
 
 
 def test_apache_kafkas_tool_reads_our_files(kafkas: Kafkas, java: JavaDriver) -> None:
-    """Print the same of our transaction indexes as of Apache Kafka's; and read our snapshot."""
+    """It prints the same of our transaction indexes as of Apache Kafka's, and reads our snapshot."""
     ours = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, ours, TOPIC, (".txnindex", ".snapshot"))
@@ -280,7 +280,6 @@ def snapshot_rows(lines: list[str]) -> dict[str, dict[str, str]]:
 
 
 def test_a_librdkafka_consumer_gets_exactly_the_committed_records(kafkas: Kafkas, broker: BrokerUnderTest) -> None:
-    """(b) Read with librdkafka."""
     for level, expected in (
         ("read_committed", kafkas.written.committed_values()),
         ("read_uncommitted", kafkas.written.all_values()),
@@ -306,7 +305,7 @@ def test_a_librdkafka_consumer_gets_exactly_the_committed_records(kafkas: Kafkas
 def test_a_java_consumer_gets_exactly_the_committed_records(
     kafkas: Kafkas, broker: BrokerUnderTest, java: JavaDriver, level: str
 ) -> None:
-    """(b) Read with KafkaConsumer in the console consumer, by assignment without a group."""
+    """KafkaConsumer reads in the console consumer, by assignment without a group."""
     arguments = ["--bootstrap-server", broker.bootstrap, "--topic", TOPIC, "--partition", "0", "--offset", "earliest"]
     arguments += ["--isolation-level", level, "--timeout-ms", "3000"]
     result = java.tool("consumer.ConsoleConsumer", *arguments)
@@ -330,7 +329,7 @@ def expected_of(kafkas: Kafkas, level: str) -> dict[int, bytes]:
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
 def test_a_librdkafka_share_consumer(kafkas: Kafkas, broker: BrokerUnderTest, unique: Unique, level: str) -> None:
-    """(c) Deliver exactly the committed records, or all of them; each once."""
+    """It gets exactly the committed records, or all of them, each once."""
     expected = expected_of(kafkas, level)
     ledger = Ledger()
     group = group_at(broker, unique("librdkafka"), level)
@@ -346,7 +345,7 @@ def test_a_librdkafka_share_consumer(kafkas: Kafkas, broker: BrokerUnderTest, un
 def test_a_java_share_consumer(
     kafkas: Kafkas, broker: BrokerUnderTest, java: JavaDriver, unique: Unique, level: str, mode: str
 ) -> None:
-    """(c) Skip markers and aborted batches and acknowledge them as gaps; leave nothing in flight."""
+    """It skips markers and aborted batches and acknowledges them as gaps; nothing is left in flight."""
     expected = expected_of(kafkas, level)
     group = group_at(broker, unique(f"java-{mode}"), level)
     consumer = java.consumer(broker.bootstrap, group, TOPIC, share_acquire_mode=mode, max_poll_records=50)
@@ -365,7 +364,7 @@ def test_a_java_share_consumer(
 
 @pytest.mark.parametrize("walk", WALKS, ids=[walk.name for walk in WALKS])
 def test_share_fetches_acquire_the_same(kafkas: Kafkas, broker: BrokerUnderTest, walk: Walk) -> None:
-    """Acquire the same offsets as Apache Kafka, in both acquire modes; markers included."""
+    """The offsets are those that Apache Kafka acquires, in both acquire modes, markers included."""
     with WireClient(("127.0.0.1", broker.port), timeout_s=30) as client:
         assert walked(broker, client, walk, kafkas.written) == kafkas.reported.acquired[walk.name]
     values = kafkas.written.all_values()

@@ -56,7 +56,7 @@ def test_sound_segments(java: JavaDriver, tmp_path: Path, path: str) -> None:
 
 @pytest.mark.parametrize("position", [17, 21, 27, 60, 61, 100, BATCH - 1], ids=lambda position: f"byte {position}")
 def test_a_flipped_bit_that_the_crc_covers(java: JavaDriver, tmp_path: Path, position: int) -> None:
-    """Flip CRC, attributes, timestamps, count, records: only that batch is unsound."""
+    """The bit is in CRC, attributes, timestamps, count or records: only that batch is unsound."""
     folder = FolderOnDisk()
     folder.content(FIRST)[BATCH + position] ^= 1
     assert ours(folder, FIRST) == theirs(java, folder, FIRST, tmp_path) == Opinion((BATCH,))
@@ -87,7 +87,7 @@ def dumped(java: JavaDriver, folder: FolderOnDisk, path: str, into: Path) -> str
 
 
 def test_what_is_repaired_is_sound_for_both(java: JavaDriver, tmp_path: Path) -> None:
-    """Turn a lost batch into an empty one, as a cleaner leaves them."""
+    """A lost batch becomes an empty one, as a cleaner leaves them."""
     from tests.unit.broker.maintenance.test_verify import repair, verify
 
     folder = FolderOnDisk()

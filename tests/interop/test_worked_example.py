@@ -160,7 +160,7 @@ def test_every_step(example: Example) -> None:
 
 @pytest.mark.crash
 def test_crash_after_fetching_110_and_120(example: Example) -> None:
-    """Load 110 (available, delivered once) and 119 (done); 111-118 and 120 were not persisted and start over."""
+    """110 (available, delivered once) and 119 (done) are loaded; 111-118 and 120 were not persisted and start over."""
     up_to_fetching_110_and_120(example)
     example.broker.restart(kill=True)
     example.connect()
@@ -174,7 +174,7 @@ def test_crash_after_fetching_110_and_120(example: Example) -> None:
 
 @pytest.mark.crash
 def test_crash_after_the_last_step(example: Example) -> None:
-    """Load everything up to 119 as done; 120 was never persisted: it is delivered as for the first time."""
+    """All up to 119 is loaded as done; 120 was never persisted: it is delivered as for the first time."""
     up_to_fetching_110_and_120(example)
     up_to_the_end(example)
     example.broker.restart(kill=True)

@@ -111,7 +111,7 @@ async def test_what_fails_comes_again_after_a_while_and_is_given_up(broker: Brok
 async def test_a_record_sent_with_a_delay_waits_in_its_worker_and_keeps_its_lock(
     broker: BrokerUnderTest, unique: Unique
 ) -> None:
-    """Renew its lock of one second, or the other worker would get it, as its attempt would show."""
+    """Its lock of one second is renewed: otherwise the other worker would get it, as its attempt would show."""
     topic, done, seen = unique("topic"), asyncio.Event(), list[tuple[str, int]]()
     create_topic(broker.bootstrap, topic)
     times: list[float] = []
@@ -161,7 +161,7 @@ async def test_one_slow_record_delays_nobody_though_thousands_come_after_it(
 
 
 async def test_a_slow_handler_keeps_its_lock(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Run a handler of three seconds with locks of one, which the other worker must not get."""
+    """The handler takes three seconds with locks of one second, and the other worker must not get the record."""
     topic, done, seen = unique("topic"), asyncio.Event(), list[int]()
     fill(broker, topic, "slow")
     two = [worker(broker, unique("group"), share_record_lock_duration_ms="1000") for _ in range(2)]

@@ -83,7 +83,6 @@ class Faults:
         self._world.db.before_commit = self._world.db.after_commit = None
 
     def clear(self) -> None:
-        """Drop all planned faults."""
         fs = self._world.fs
         fs.fail, fs.space_left, fs.crash_at = None, None, None
         self._left = 0

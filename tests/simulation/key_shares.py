@@ -68,7 +68,9 @@ class KeyShares:
         self._world.seen["windows that look ahead"] += beyond >= _LARGE
 
     def room(self, core: SharePartition, ranges: Sequence[RangeView]) -> int:
-        """Return the room in the window that there is over what waits, or is finished for good."""
+        """Return by how many offsets the window may extend: the records that wait for their keys or are finished, up to
+        `ahead`.
+        """
         free = sum(
             view.last_offset - max(view.first_offset, core.start_offset) + 1
             for view in ranges

@@ -361,7 +361,6 @@ class GroupLedger:
         self.counts, self.over_limit = counts, over_limit
 
     def on_left_over_gone(self, slot: int) -> None:
-        """Record that it started over."""
         self.perhaps_over = {place for place in self.perhaps_over if place[0] != slot}
 
     def forget(self, slot: int) -> None:

@@ -51,12 +51,10 @@ class MetadataDisk:
         return self._folder
 
     def close(self) -> None:
-        """Handle a stop of the broker."""
         if self._folder is not None:
             self._folder.release_lock()
 
     def crash(self, model: CrashModel, rng: Random) -> None:
-        """Handle a crash of the broker."""
         self._fs.crash(model, rng)
 
     def _damage(self) -> object:

@@ -36,7 +36,7 @@ def stage(broker: BrokerUnderTest) -> Iterator[Stage]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note the outcome; the worst one of a parametrized test."""
+    """Note the outcome; of a parametrized test, note the worst one."""
     before, _, test = report.nodeid.partition("/aio_scenarios/")
     name = test.partition("[")[0]
     if before and test and (report.when == "call" or not report.passed) and _outcomes.get(name) != "failed":

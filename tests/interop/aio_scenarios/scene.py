@@ -50,7 +50,6 @@ class Scene:
         return self.create(f"topic-{next(_numbers)}", partitions, **configs)
 
     def create(self, topic: str, partitions: int = 1, **configs: str) -> str:
-        """Create a topic of this name."""
         named = {name.replace("_", "."): value for name, value in configs.items()}
         _succeeded(self.admin.topics.create([NewTopic(topic, partitions, 1, named)]))
         return topic
@@ -135,7 +134,6 @@ def values(records: Iterable[ShareRecord]) -> list[bytes | None]:
 
 
 def places(records: Iterable[ShareRecord]) -> list[tuple[str, int, int]]:
-    """Return topic, partition and offset of each record."""
     return [(record.topic, record.partition, record.offset) for record in records]
 
 

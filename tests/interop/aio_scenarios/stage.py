@@ -82,7 +82,6 @@ class Stage:
             self._started[item.nodeid].result()
 
     def close(self) -> None:
-        """Cancel the scenarios still running."""
         for each in self._started.values():
             each.cancel()
         asyncio.run_coroutine_threadsafe(self._loop.shutdown_default_executor(), self._loop).result()

@@ -56,7 +56,7 @@ def redone() -> dict[str, list[Redone]]:
 
 
 def left_out() -> dict[str, str]:
-    """Return the reason for which each is left out."""
+    """Return the reason why each scenario is left out."""
     return {scenario: why for why, scenarios in LEFT_OUT.items() for scenario in scenarios.split()}
 
 

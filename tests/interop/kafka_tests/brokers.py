@@ -72,7 +72,6 @@ class OneBroker:
         self._process.stop()
 
     def remove(self) -> None:
-        """Kill it, and delete its folder."""
         self._process.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -123,7 +122,6 @@ class Brokers:
         return next((why for part, why in _BY_DESIGN.items() if part in failure), None)
 
     def close(self) -> None:
-        """Stop the cluster, if there is one."""
         if self._cluster is not None and self._folder is not None:
             self._cluster.kill()
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -102,7 +102,6 @@ def name_of(method: str) -> str:
 
 
 def _folder(libraries: str) -> Path:
-    """Return the cache folder for these jars."""
     return JARS / f"kafka-tests-{libraries}-{hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]}"
 
 

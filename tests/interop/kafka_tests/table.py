@@ -40,7 +40,6 @@ Verdicts = dict[str, dict[str, str]]
 
 
 def expected() -> Verdicts:
-    """Return the expected verdicts of both brokers."""
     found: Verdicts = json.loads(EXPECTED.read_text())
     return found
 
@@ -65,7 +64,6 @@ def in_words(results: Mapping[str, Result]) -> dict[str, str]:
 
 
 def of_suite(verdicts: Mapping[str, str], suite: Suite) -> dict[str, str]:
-    """Return the verdicts of the suite's tests."""
     return {name: verdict for name, verdict in verdicts.items() if suite.has(name)}
 
 

@@ -84,7 +84,7 @@ class BrokerUnderTest:
 
     @property
     def bootstrap(self) -> str:
-        """Return `host:port` for a client's bootstrap.servers."""
+        """Return HOST:PORT for a client's bootstrap.servers."""
         return f"127.0.0.1:{self.port}"
 
     @property
@@ -161,7 +161,7 @@ class BrokerUnderTest:
             thread.join()
 
     def serves(self, *api_keys: ApiKey) -> bool:
-        """Return whether ApiVersions lists all of them."""
+        """Return whether ApiVersions lists all of these APIs."""
         if not self._served:
             with WireClient(("127.0.0.1", self.port)) as client:
                 answer = client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
@@ -180,7 +180,6 @@ class BrokerUnderTest:
         return (self.folder / "broker.log").read_text(errors="replace")
 
     def log_tail(self) -> str:
-        """Return the end of the output."""
         return self._process.log_tail()
 
     def remove(self) -> None:

@@ -25,7 +25,6 @@ class Cluster(Helpers):
         return self._broker.bootstrap
 
     def close(self) -> None:
-        """End the connections."""
         self._close_clients()
 
     def assert_acknowledged(

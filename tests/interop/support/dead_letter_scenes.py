@@ -76,7 +76,6 @@ class Scene:
         return self._stack.enter_context(WireClient(self.address))
 
     def join(self) -> Member:
-        """Add a member on a new connection."""
         member = Member(self.connect(), self.group, f"m-{time.monotonic_ns()}", self.topic_id)
         member.join([self.topic])
         return member
@@ -110,7 +109,6 @@ class Scene:
     def produce(
         self, *records: RecordData | bytes, partition: int = 0, compression: Compression = Compression.NONE
     ) -> None:
-        """Produce one batch."""
         data = [each if isinstance(each, RecordData) else RecordData(b"k", each) for each in records]
         batch = build_batch(data, timestamp_ms=int(time.time() * 1000), compression=compression)
         assert produce(self.client, self.topic, bytes(batch), partition=partition).error_code == ErrorCode.NONE
@@ -118,7 +116,6 @@ class Scene:
     # -- consuming
 
     def take(self, records: int, *, partitions: Sequence[int] = (0,), member: Member | None = None) -> list[Acquired]:
-        """Acquire so many records."""
         member = member or self.member
         taken: list[Acquired] = []
 
@@ -148,7 +145,6 @@ class Scene:
         assert left == []
 
     def persisted(self, partition: int = 0) -> list[Batch]:
-        """Return the state batches of a partition."""
         caller = StateCaller(self.client, self.group, self.topic_id)
         stored = caller.read(caller.summary(partition).leader_epoch, partition)
         assert stored.error == ErrorCode.NONE, stored
@@ -210,7 +206,6 @@ class Scene:
         return [record for batch in self.batches(queue, partition) for record in decode_records(batch)]
 
     def letters(self, queue: str | None = None, partition: int = 0) -> list[Letter]:
-        """Return the queue's letters, by source offset."""
         return sorted((_letter(self, record) for record in self.records(queue, partition)), key=lambda each: each[2])
 
 
@@ -234,7 +229,7 @@ def skip_without_dead_letters(broker: BrokerUnderTest) -> None:
 
 
 Make = Callable[..., Scene]
-"""Makes the scene of a test; `partitions` of its topic."""
+"""A function that makes the scene of a test; the topic has so many `partitions`."""
 
 
 @contextmanager
@@ -274,7 +269,6 @@ def transactions(here: Scene) -> None:
 
 
 def leave(here: Scene) -> None:
-    """Let the member leave the group."""
     here.member.member_epoch = -1
     here.member.heartbeat()
     here.member.client.close()  # type: ignore[attr-defined]

@@ -73,7 +73,7 @@ def app(server: Broker) -> ShareBroker:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Return when it is true."""
+    """Wait until the condition is true."""
     async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.02)
@@ -191,7 +191,7 @@ async def test_consume_by_get_one_and_by_iteration(server: Broker, app: ShareBro
 async def test_acknowledgement_after_an_error_is_the_policys(
     server: Broker, app: ShareBroker, name: str, policy: AckPolicy | None, counts: tuple[int, int, int]
 ) -> None:
-    """Accept, release or reject the message, as the policy says."""
+    """The policy decides whether the message is accepted, released or rejected."""
     tries: list[str] = []
 
     @app.subscriber(name, **({} if policy is None else {"ack_policy": policy}))

@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import Final
 
 PARALLEL: Final = 16
-"""Tests at once that say they may; Go's default is the number of processors, and they mostly wait."""
+"""The number of tests that run at once: more than the processors, Go's default, because they mostly wait."""
 TIMEOUT_S: Final = 240
 
 

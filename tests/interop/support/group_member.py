@@ -74,7 +74,7 @@ class GroupMember(ABC):
 
 
 class Librdkafka(GroupMember):
-    """confluent-kafka."""
+    """A member that uses confluent-kafka."""
 
     protocol: ClassVar[dict[str, str | int]] = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
 
@@ -106,13 +106,13 @@ class Librdkafka(GroupMember):
 
 
 class LibrdkafkaOfKip848(Librdkafka):
-    """confluent-kafka with the consumer protocol; the broker sets the timeouts."""
+    """A member that uses confluent-kafka with the consumer protocol; the broker sets the timeouts."""
 
     protocol: ClassVar[dict[str, str | int]] = {"group.protocol": "consumer"}
 
 
 class KafkaPython(GroupMember):
-    """kafka-python."""
+    """A member that uses kafka-python."""
 
     def run(self, stopped: Callable[[], bool]) -> None:
         consumer = KafkaConsumer(
@@ -142,7 +142,7 @@ class KafkaPython(GroupMember):
 
 
 class AioKafka(GroupMember):
-    """aiokafka."""
+    """A member that uses aiokafka."""
 
     def run(self, stopped: Callable[[], bool]) -> None:
         asyncio.run(self._run(stopped))

@@ -41,7 +41,7 @@ class ToolResult(NamedTuple):
 
     @property
     def output(self) -> str:
-        """Standard output, then standard error."""
+        """Standard output, followed by standard error."""
         return self.out + self.err
 
 
@@ -99,7 +99,7 @@ class JavaDriver(JavaProcess):
 
 @dataclass(frozen=True, slots=True)
 class JavaShareConsumer:
-    """KafkaShareConsumer's methods."""
+    """A KafkaShareConsumer in the Java process."""
 
     driver: JavaDriver
     name: str

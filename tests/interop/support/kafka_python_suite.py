@@ -17,7 +17,7 @@ from devtools.kafka.build_once import folder_made_once
 from tests.support.processes import finished
 
 VERSION: Final = "3.0.12"
-"""That of the client itself, which pyproject.toml names."""
+"""The version of the client itself, which pyproject.toml names."""
 _SHA_256: Final = "4ccda3616b9aa5c353d74a97f2770d6cd1b950890d77ab0e8890e09a48eeed65"
 _TIMEOUT_S: Final = 240
 # What the archive leaves out of kafka-python's folder of tests, as far as a broker needs it that runs already.

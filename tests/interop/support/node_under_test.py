@@ -74,7 +74,6 @@ class NodeProcess:
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """The node's process."""
         return self._node.process
 
     def start(self, timeout_s: float = 60) -> float:

@@ -172,7 +172,7 @@ def _config_option() -> tuple[str, str]:
 
 
 def librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of confluent-kafka."""
+    """Return the settings of confluent-kafka."""
     given = dict(settings)
     if secured(given.get("bootstrap.servers")) and not str(given.get("security.protocol", "")).endswith("SSL"):
         given |= librdkafka_security(LOGIN, tls())
@@ -180,7 +180,7 @@ def librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def python(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of kafka-python and of aiokafka."""
+    """Return the settings of kafka-python and of aiokafka."""
     given = dict(settings)
     if secured(given.get("bootstrap_servers")) and not str(given.get("security_protocol", "")).endswith("SSL"):
         given |= python_security(LOGIN, tls())

@@ -103,7 +103,7 @@ def why_not(client: str, way: Way, task: str) -> str | None:
 
 
 Cells = dict[tuple[str, str], str]
-"""(row, client) -> what stands in the cell."""
+"""The text of each cell, by row and client."""
 
 
 def passed(client: str, row: str) -> str:

@@ -15,7 +15,7 @@ from devtools.clients.admin import QUIET
 Place = tuple[int, int]
 """(partition, offset)"""
 Decide = Callable[[Message], AcknowledgeType | None]
-"""Return what to do with a record; None leaves it unacknowledged, after which only `close` is possible."""
+"""A function that returns a record's acknowledgement; None leaves the record, after which only `close` is possible."""
 TERMINAL = frozenset({AcknowledgeType.ACCEPT, AcknowledgeType.REJECT})
 
 
@@ -28,7 +28,7 @@ class Ledger:
     """
 
     counts: dict[Place, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Per record the delivery counts, in the order they came."""
+    """The delivery counts of each record, in order."""
     values: dict[Place, bytes] = field(default_factory=dict)
     finished: dict[Place, AcknowledgeType] = field(default_factory=dict)
     """Records whose ACCEPT or REJECT the broker confirmed."""

@@ -32,12 +32,17 @@ PROTOCOLS: Final = {
     "ELSEWHERE": "SSL",
     "EXPIRED": "SSL",
 }
-"""Listener -> protocol. MUTUAL wants certificates of clients; that of ELSEWHERE is of another host, that of EXPIRED has
-ended. PLAINTEXT is for the tests themselves, too.
+"""The protocol of each listener.
+
+MUTUAL requires certificates of clients; ELSEWHERE's certificate is of another host, and EXPIRED's has expired. The
+tests themselves use PLAINTEXT, too.
 """
 
 USER: Final = "alice"
-"""The user of SASL, of the certificate `Pki.client` by `RULES`, and of the token; may do all, as may anonymous ones."""
+"""The user of SASL, of the certificate `Pki.client` (by `RULES`) and of the token.
+
+It has all rights, as anonymous ones do.
+"""
 
 CLAIMS: Final = {"aud": "kafka", "iss": "https://issuer.example"}
 """The claims that the broker expects of a token."""
@@ -69,7 +74,6 @@ class Pki:
         self.keys.write_bytes(jwks(signing))
 
     def tls(self, client: Signed | None = None, authority: Authority | None = None) -> dict[str, str]:
-        """Return the argument for the `call` of a client."""
         found = {"ca": str((authority or self.authority).certificate)}
         if client is not None:
             found |= {"certificate": str(client.certificate), "key": str(client.key)}

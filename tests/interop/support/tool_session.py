@@ -37,7 +37,7 @@ SCRIPTS: Final = {
     "kafka-verifiable-producer.sh": "VerifiableProducer",
     "kafka-verifiable-share-consumer.sh": "VerifiableShareConsumer",
 }
-"""`kafka-verifiable-share-consumer.sh` is this project's name: that class has no script."""
+"""The class of each script. `kafka-verifiable-share-consumer.sh` is our own name: its class has no script."""
 _WITHOUT_ADDRESS: Final = {"kafka-dump-log.sh"}
 
 
@@ -76,7 +76,6 @@ class Session:
         self.steps.append(Step(command_line(script, arguments), tuple(view(lines))))
 
     def unrecorded(self, script: str, *arguments: str) -> ToolResult:
-        """Run a tool without recording it."""
         address = () if script in _WITHOUT_ADDRESS else ("--bootstrap-server", self.broker.bootstrap)
         return self.java.tool(SCRIPTS[script], *address, *arguments)
 

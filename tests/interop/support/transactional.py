@@ -37,7 +37,7 @@ class TransactionalProducer(Protocol):
 
 
 class LibrdkafkaProducer:
-    """confluent-kafka."""
+    """A producer of confluent-kafka."""
 
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         settings = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, **QUIET}
@@ -69,7 +69,7 @@ class LibrdkafkaProducer:
 
 
 class KafkaPythonProducer:
-    """kafka-python."""
+    """A producer of kafka-python."""
 
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         self._producer = KafkaProducer(
@@ -102,7 +102,7 @@ class KafkaPythonProducer:
 
 
 class AiokafkaProducer:
-    """aiokafka, on a loop of its own."""
+    """A producer of aiokafka, on an event loop of its own."""
 
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -142,7 +142,7 @@ class AiokafkaProducer:
 
 
 class JavaProducer:
-    """Apache Kafka's own, in the process of `Transactions.java`."""
+    """Apache Kafka's own producer, in the process of `Transactions.java`."""
 
     def __init__(self, java: JavaProcess, bootstrap: str, transactional_id: str) -> None:
         self._java = java

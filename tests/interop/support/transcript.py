@@ -24,7 +24,7 @@ HEADER = f"""\
 """
 
 View = Callable[[list[str]], list[str]]
-"""Return a tool's lines as the transcript shows them; standard error's begin with `! `."""
+"""A function that returns a tool's lines as the transcript shows them; standard error's begin with `! `."""
 
 _UUID = re.compile(r"(?<![\w.-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?![\w.-])(?<!Exception)")
 _TIME = re.compile(r"\b1[6-9]\d{11}\b")
@@ -45,7 +45,7 @@ class Names:
     """The names that replace words which change between runs."""
 
     fixed: dict[str, str] = field(default_factory=dict)
-    """Text -> what is shown instead of it."""
+    """The texts to replace, and what the transcript shows instead."""
 
     def replace(self, text: str) -> str:
         """Replace known words first, then unannounced ids and times."""
@@ -85,14 +85,14 @@ def command_line(script: str, arguments: Sequence[str]) -> str:
 
 
 def render(steps: Sequence[Step]) -> str:
-    """The text of a transcript file."""
+    """Return the text of a transcript file."""
     parts = [HEADER]
     parts += ["\n".join((f"$ {step.command}", *step.lines)) + "\n" for step in steps]
     return "\n".join(parts)
 
 
 def parse(text: str) -> list[Step]:
-    """The inverse of `render`. A transcript of another version of Apache Kafka is a ValueError."""
+    """Return the steps of a transcript file. Raise ValueError if it is of another version of Apache Kafka."""
     if not text.startswith(HEADER):
         raise ValueError(f"not a transcript of Apache Kafka {KAFKA_VERSION}")
     steps: list[tuple[str, list[str]]] = []

@@ -122,7 +122,6 @@ class _Waiter:
         return self.later.done
 
     def set_result(self, result: None, /) -> None:
-        """Wake it."""
         self.later.settle()
 
 
@@ -158,14 +157,12 @@ class Wire:
         clock.call_at(self._to_broker_at, lambda: None if self.lost else self._outlet.send_raw(data))
 
     async def wait(self, exchange: Sent[T], by: float) -> None:
-        """Wait for the exchange."""
         waiter = _Waiter()
         exchange.waiters.append(waiter)
         self._driver.clock.call_at(round(by * 1000), waiter.later.settle)
         await waiter.later
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Continue a dialogue."""
         return step(dialogue, answer)
 
     def probe(self) -> str | None:
@@ -217,11 +214,9 @@ class VirtualDriver:
         self.on_lost: Callable[[Wire], None] = lambda _: None
 
     def now(self) -> float:
-        """Return the time, in seconds."""
         return self.clock.now_ms() / 1000
 
     def lock(self) -> Lock:
-        """Return a new lock."""
         return Lock()
 
     async def sleep(self, seconds: float) -> None:
@@ -250,9 +245,7 @@ class VirtualDriver:
             await exchange.settled()
 
     def delay_ms(self) -> int:
-        """Return a random latency."""
         return self.rng.randint(0, self.slowest_ms)
 
     def after(self, ms: int, call: Callable[[], None]) -> None:
-        """Schedule a call."""
         self.clock.call_at(self.clock.now_ms() + ms, call)

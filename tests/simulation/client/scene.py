@@ -281,7 +281,6 @@ class Scene:
         self.members = [Member(self, f"m{each}") for each in range(3)]
 
     def driver(self) -> VirtualDriver:
-        """Return a new client's driver."""
         driver = VirtualDriver(self.world, self.clock, self.rng)
         self.drivers.append(driver)
         return driver

@@ -94,7 +94,7 @@ def a_session_outlives_its_connection(patch: pytest.MonkeyPatch) -> None:
 def test_a_planted_fault_is_noticed(
     plant: Callable[[pytest.MonkeyPatch], None], known: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Try the known seed first; after a change of the client another may notice it instead."""
+    """The known seed is tried first; after a change of the client another seed may notice it instead."""
     plant(monkeypatch)
     with pytest.raises(InvariantBroken):
         play_all(dict.fromkeys((known, *SEEDS)))

@@ -62,7 +62,6 @@ class Ledger:
         self.changes = 0
 
     def append(self, data: bytes) -> None:
-        """Record a batch."""
         for record in decode_records(data):
             self.values.setdefault(bytes(record.key or b""), []).append(record.value)
             self.changes += 1
@@ -90,7 +89,6 @@ class Node:
             self.seen.setdefault(bytes(record.key or b""), []).append(record.value)
 
     def close(self) -> None:
-        """Stop, as a process that ends."""
         self.log.close()
         self.link.close()
 

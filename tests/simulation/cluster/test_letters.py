@@ -49,7 +49,7 @@ def test_enough_happened_over_the_fixed_seeds() -> None:
 
 @pytest.mark.parametrize("seed", [299, 470])
 def test_a_queue_that_one_broker_has_not_heard_of_is_asked_for_with_pauses(seed: int) -> None:
-    """Pause before asking the controller again: it says the queue exists, but its properties are unknown."""
+    """The broker says the queue exists but not its properties, so a pause comes before the next question."""
     run(seed)
 
 

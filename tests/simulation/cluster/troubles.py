@@ -63,9 +63,7 @@ class Troubles:
             self._rng.choice([self._cluster.pause, self._cluster.kill])(broker)
 
     def heal(self) -> None:
-        """See `heal`."""
         heal(self._cluster, self._node)
 
     def resume(self) -> None:
-        """See `resume`."""
         resume(self._cluster)

@@ -46,7 +46,6 @@ class Runner:
             self._step(None)
 
     def drop(self) -> None:
-        """Drop the client."""
         self._script = None
 
     def _step(self, value: Message | None) -> None:

@@ -43,7 +43,6 @@ class Worker:
         self._begin()
 
     def _begin(self) -> None:
-        """Start a new process."""
         group, self._life = self._group, self._life + 1
         mixed = group.protocol == "mixed" and group.world.rng.random() < 0.5
         kind = ClassicMembership if group.protocol == "classic" or mixed else ConsumerMembership
@@ -105,7 +104,6 @@ class Worker:
         return attempt is not None and attempt.open and attempt.sent_ms is not None and not attempt.pending
 
     def go_on(self) -> None:
-        """Continue its work."""
         self._work.go_on()
 
     def settle_down(self) -> None:

@@ -1,4 +1,4 @@
-"""An independent reader of the state topics: the batches that count by rule (a), and their content.
+"""An independent reader of the state topics: the batches that count, and their content.
 
 A batch counts if its producer is the one that the last take-over record before it names; see
 `cluster/state/fencing.py`, whose code is not used here.

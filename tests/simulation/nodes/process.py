@@ -90,6 +90,5 @@ class ProcessClock:
             self.call_soon(callback)
 
     def die(self) -> None:
-        """End the process."""
         self.is_dead, self.is_held = True, False
         self._held.clear()

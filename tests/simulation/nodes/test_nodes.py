@@ -50,7 +50,7 @@ def test_every_planted_fault_has_a_known_seed() -> None:
 
 @pytest.mark.parametrize("fault", planted.FAULTS, ids=lambda fault: fault.__name__)
 def test_a_planted_fault_is_noticed(fault: Fault) -> None:
-    """Try the known seeds first; after a change of the product others may notice it instead."""
+    """The known seeds are tried first; after a change of the product others may notice it instead."""
     seeds = dict.fromkeys((*KNOWN_SEEDS[fault], *range(OTHER_SEEDS)))
     noticing = next((seed for seed in seeds if noticed_by(fault, seed)), None)
     assert noticing is not None, "`noticing.py` looks for known seeds"

@@ -4,7 +4,7 @@
     spreads=True                each node owns some of the slots, otherwise one owns all
 
 During a run the ledger records clients' answers. At the end all faults are over: every record must be acknowledged by a
-consumer, and the state topics, read by rule (a), must agree with the answers.
+consumer, and the state topics, read as a new owner reads them, must agree with the answers.
 """
 
 from __future__ import annotations
@@ -162,7 +162,6 @@ class NodesWorld:
         self._errors: list[str] = []
 
     def note(self, text: str) -> None:
-        """Add to the transcript."""
         self.transcript.append(f"{self.clock.now_ms()}: {text}")
 
     def begin(self, coroutine: Waiting[T]) -> Pending[T]:

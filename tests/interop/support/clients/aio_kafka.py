@@ -27,10 +27,10 @@ class _TokenOfFile(AbstractTokenProvider):  # type: ignore[misc]
 
 
 class AioKafka:
-    """`Client`'s commands without `share`."""
+    """A client with `Client`'s commands except `share`."""
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Run a command; KafkaError or TimeoutError."""
+        """Run a command. Raise KafkaError or TimeoutError."""
         login = arguments.get("login")
         settings = {"bootstrap_servers": arguments["bootstrap"], **python_security(login, arguments.get("tls"))}
         if login is not None and login["mechanism"] == OAUTHBEARER:

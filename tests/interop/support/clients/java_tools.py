@@ -16,7 +16,7 @@ TIMEOUT_S: Final = 60
 
 
 class JavaTools:
-    """`produce`, `fetch` and `share` of `Client`'s commands, with only topic, group, count and values.
+    """A client with the commands `produce`, `fetch` and `share`, and only topic, group, count and values.
 
     Raises Unavailable without Java.
     """
@@ -28,7 +28,7 @@ class JavaTools:
         self._folder = tempfile.TemporaryDirectory(prefix="shareq-tools-")
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Run a command; ProgramError with the tool's output."""
+        """Run a command. Raise ProgramError with the tool's output."""
         config = Path(self._folder.name) / "client.properties"
         login = arguments.get("login")
         handler = JAVA_TOKENS if login is not None and login["mechanism"] == OAUTHBEARER else {}
@@ -54,7 +54,6 @@ class JavaTools:
         return result.out.splitlines()
 
     def close(self) -> None:
-        """End the process of the consumers."""
         self._java.close()
         self._folder.cleanup()
 

@@ -25,7 +25,7 @@ class Kcat:
             raise Unavailable("kcat is not on the PATH")
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Run a command; ProgramError with kcat's output."""
+        """Run a command. Raise ProgramError with kcat's output."""
         arguments = program_arguments(arguments, PLAIN_LOGIN)
         security = librdkafka_security(arguments.get("login"), arguments.get("tls"))
         settings = {"broker.address.family": "v4", **security}

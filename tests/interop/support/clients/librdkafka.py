@@ -34,10 +34,10 @@ NOBODY = "nobody"
 
 
 class Librdkafka:
-    """All of `Client`'s commands."""
+    """A client with all of `Client`'s commands."""
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Run a command; KafkaException or TimeoutError."""
+        """Run a command. Raise KafkaException or TimeoutError."""
         login = arguments.get("login")
         security = librdkafka_security(login, arguments.get("tls"))
         settings = {"bootstrap.servers": arguments["bootstrap"], **security, **QUIET, "error_cb": self._note}

@@ -22,10 +22,10 @@ Record = tuple[int, str]
 
 
 class OurClient:
-    """`produce`, `fetch` and `share` of `Client`'s commands, with only topic, group, count and values."""
+    """A client with the commands `produce`, `fetch` and `share`, and only topic, group, count and values."""
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Run a command; ClientError or TimeoutError."""
+        """Run a command. Raise ClientError or TimeoutError."""
         given = java_security(arguments.get("login"), arguments.get("tls"))
         given |= {"bootstrap.servers": arguments["bootstrap"], "default.api.timeout.ms": str(TIMEOUT_S * 1000)}
         config = ClientConfig.from_properties(given)

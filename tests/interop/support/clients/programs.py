@@ -29,7 +29,7 @@ FRANZ_GO: Final = "github.com/twmb/franz-go"
 
 
 def java() -> JsonProcess:
-    """Start the Java client; Unavailable if it cannot be built."""
+    """Start the Java client. Raise Unavailable if it cannot be built."""
     missing = why_no_java()
     if missing is not None:
         raise Unavailable(missing)
@@ -37,22 +37,22 @@ def java() -> JsonProcess:
 
 
 def franz_go() -> JsonProcess:
-    """Start the franz-go client; Unavailable if it cannot be built."""
+    """Start the franz-go client. Raise Unavailable if it cannot be built."""
     return JsonProcess([str(_built(HERE / "go", _go_build) / "franz-go")], TIMEOUT_S)
 
 
 def kafkajs() -> JsonProcess:
-    """Start the kafkajs client; Unavailable if it cannot be built."""
+    """Start the kafkajs client. Raise Unavailable if it cannot be built."""
     return _node_program("kafkajs.js")
 
 
 def platformatic() -> JsonProcess:
-    """Start the @platformatic/kafka client; Unavailable if it cannot be built."""
+    """Start the @platformatic/kafka client. Raise Unavailable if it cannot be built."""
     return _node_program("platformatic.js")
 
 
 def kafka_go() -> JsonProcess:
-    """Start the kafka-go client; Unavailable if it cannot be built."""
+    """Start the kafka-go client. Raise Unavailable if it cannot be built."""
     return JsonProcess([str(_built(HERE / "kafka_go", _kafka_go_build) / "kafka-go")], TIMEOUT_S)
 
 

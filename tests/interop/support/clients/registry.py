@@ -31,4 +31,4 @@ PROGRAMS: Final[dict[str, Callable[[], Client]]] = {
     "kafka-go": kafka_go,
     "shareq": OurClient,
 }
-"""The same, and those that do only part of the commands."""
+"""All clients of the table, and programs that have only some of the commands."""
