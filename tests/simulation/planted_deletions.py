@@ -145,7 +145,7 @@ def aborted_transactions_that_begin_below_the_start_are_forgotten(
 def what_is_deleted_can_be_read(
     original: Function, self: FetchRead, partition: Any, log: PartitionLog, limits: Any
 ) -> None:
-    """Let deleted records be read as long as their segment exists."""
+    """Plant that deleted records can be read as long as their segment exists."""
     start, log.log_start_offset = log.log_start_offset, 0
     try:
         original(self, partition, log, limits)

@@ -68,7 +68,6 @@ class Producer:
                 self._send(batch)
 
     def on_broker_lost(self) -> None:
-        """Note that the answers under way are lost."""
         self.life += 1
         for batch in self.unanswered.values():
             batch.under_way = False

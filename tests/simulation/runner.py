@@ -28,7 +28,6 @@ class Outcome:
     seen: Counter[str] = field(default_factory=Counter)
 
     def reported(self) -> str:
-        """Return a text about the outcome: the failure, and the end of the transcript."""
         return "\n".join((f"seed {self.seed}: {self.failure}", *self.tail))
 
 

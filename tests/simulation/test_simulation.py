@@ -100,5 +100,5 @@ def test_seed_that_failed_once(seed: int) -> None:
 
 
 def test_seed_is_repeatable() -> None:
-    """Replay the same events for the same seed, so that a failure can be examined again."""
+    """The same seed replays the same events, so that a failure can be examined again."""
     assert run_seed(7).seen == run_seed(7).seen

@@ -88,7 +88,6 @@ class Topics:
             self._world.seen["topics deleted"] += 1
 
     def act(self) -> None:
-        """Create, grow or delete a topic."""
         rng = self._world.rng
         name = rng.choice(NAMES)
         if name not in self._known:

@@ -57,7 +57,6 @@ class TransactionalProducer:
         return [index for index in self._open if self._world.topics.is_live(index)]
 
     def on_broker_lost(self) -> None:
-        """Note that the answers under way are lost."""
         self._life += 1
         self._under_way.clear()
 

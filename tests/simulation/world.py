@@ -176,7 +176,6 @@ class World:
         return key_of(value) if self.is_about_order else None
 
     def note(self, text: str) -> None:
-        """Add to the transcript."""
         self.transcript.append(f"{self.clock.now_ms()}: {text}")
 
     @property
@@ -186,7 +185,6 @@ class World:
 
     @property
     def folder(self) -> DataFolderGround:
-        """The ground of the present broker."""
         return data_folder_of(self.broker.services)
 
     # -- the broker's lives

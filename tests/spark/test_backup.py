@@ -26,7 +26,7 @@ def shareq(*arguments: object) -> None:
 
 @pytest.mark.crash
 def test_a_checkpoint_continues_on_a_restored_broker(spark: SparkSession, tmp_path: Path) -> None:
-    """Back up with records that wait, wipe, restore: the query continues with those records, and repeats no others."""
+    """A backup was made while records waited; the restored query continues with these and repeats no others."""
     data, dest = tmp_path / "data", tmp_path / "backups"
     with Broker(data_dir=data) as broker:
         stream = ShareStream(spark, broker.bootstrap, "orders", "packers", tmp_path / "query", partitions=2)

@@ -35,7 +35,7 @@ def options(stream: ShareStream, **more: object) -> dict[str, object]:
 
 
 def test_each_batch_is_accepted_when_the_next_is_asked_for(stream: ShareStream, spark: SparkSession) -> None:
-    """Read what there was at the start, also twice over; what comes later waits for the next run."""
+    """A run reads what there was at its start, also when it is read twice; what comes later waits for the next run."""
     stream.create()
     expected = stream.produce(60)
     found: list[bytes] = []

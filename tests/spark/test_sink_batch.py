@@ -43,7 +43,7 @@ def topic(broker: BrokerUnderTest, unique: Callable[[str], str]) -> str:
 def test_all_columns_are_written_as_they_are(
     spark: SparkSession, write: Write, broker: BrokerUnderTest, topic: str, unique: Topics
 ) -> None:
-    """Write strings and bytes, nulls, headers, a partition by number and by key, two topics, a column of no meaning."""
+    """There are strings, bytes, nulls, headers, partitions by number and by key, two topics and an unused column."""
     other = unique("other")
     create_topic(broker.bootstrap, other, 1)
     schema = (
@@ -107,7 +107,7 @@ def test_no_topic_in_a_row_and_overwriting_are_refused(spark: SparkSession, writ
 def test_a_job_that_fails_has_written_nothing_that_is_committed(
     spark: SparkSession, write: Write, broker: BrokerUnderTest, topic: str
 ) -> None:
-    """Fail the last row of one of two tasks: only a consumer that reads uncommitted records sees the others."""
+    """The last row of one of two tasks fails: only a consumer that reads uncommitted records sees the others."""
     rows = spark.range(0, 2000, numPartitions=2).selectExpr(
         "if(id = 1999, raise_error('the last row fails'), cast(id as string)) value"
     )

@@ -26,7 +26,7 @@ TIMEOUT_S = 300
 def test_nothing_is_lost_and_nothing_twice_by_twenty_kills(
     broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """Kill the process at random moments of its batches, every fourth time the broker with it."""
+    """The process is killed at random moments of its batches, every fourth time with the broker."""
     topic = unique("kills")
     create_topic(broker.bootstrap, topic, 3)
     chance = random.Random(11)

@@ -35,7 +35,7 @@ def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str],
 
 
 def pipe(stream: ShareStream, rows: DataFrame, topic: str, **options: object) -> None:
-    """Write what there is now."""
+    """Write the rows that exist now to the topic."""
     writer = rows.writeStream.format("kafka-share").option("kafka.bootstrap.servers", stream.bootstrap)
     for name, value in options.items():
         writer = writer.option(name, str(value))
@@ -51,7 +51,7 @@ def values(stream: ShareStream, topic: str) -> list[bytes]:
 def test_from_a_share_group_into_a_topic_each_record_once_although_batches_are_replayed(
     stream: ShareStream, unique: Callable[[str], str]
 ) -> None:
-    """Write again, as after a kill before Spark's commit log, a micro-batch that the sink has committed."""
+    """A micro-batch that the sink has committed is written again, as after a kill before Spark's commit log."""
     topic = unique("to")
     create_topic(stream.bootstrap, topic, 3)
     stream.create()
@@ -68,7 +68,7 @@ def test_from_a_share_group_into_a_topic_each_record_once_although_batches_are_r
 def test_without_transactions_a_replayed_batch_is_there_twice(
     stream: ShareStream, unique: Callable[[str], str]
 ) -> None:
-    """Show that the judge sees what the transactions are for."""
+    """The judge sees what the transactions are for."""
     topic = unique("to")
     create_topic(stream.bootstrap, topic, 1)
     stream.create()
@@ -142,7 +142,7 @@ class Killed:
 def test_nothing_is_lost_and_nothing_twice_by_kills_of_each_process(
     broker: BrokerUnderTest, run_job: Callable[..., Job], unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """Kill the Python workers, the driver with all its processes, the broker and the JVM, each in a micro-batch."""
+    """The Python workers, the driver and all its processes, the broker, and the JVM are killed in a micro-batch each."""
     chance = random.Random(7)
     topic = unique("killed")
     create_topic(broker.bootstrap, topic, 3)

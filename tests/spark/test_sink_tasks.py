@@ -79,7 +79,7 @@ ALL = sorted(value for values in ROWS for value in values)
 def test_a_batch_that_was_committed_in_part_is_completed_and_nothing_of_it_is_twice(
     scene: Scene, stop_after: int
 ) -> None:
-    """Stop before the driver's mark, behind it, and behind each task but the last."""
+    """The run stops before the driver's mark, after it, and after each task but the last."""
     scene.run(6, [["before"], [], [], []])
     with pytest.raises(Crash):
         scene.run(7, ROWS, stop_after)

@@ -137,7 +137,7 @@ def places(batches: Iterable[Batch]) -> list[tuple[int, int]]:
 def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
     cluster: KafkaCluster, network: Network, stream: ShareStream
 ) -> None:
-    """Deliver every record once, over TLS and SCRAM. The broker that dies leads a partition, and was known first."""
+    """The query uses TLS and SCRAM. The broker that dies leads a partition, and is the one that it knew first."""
     topic_id = network.topic_ids([stream.topic])[stream.topic]
     taken: list[Batch] = []
     with Production(cluster, stream.topic) as production:
@@ -199,7 +199,7 @@ def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
 def test_the_example_of_the_document(
     stream: ShareStream, cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Run the document's code, with this test's names in it."""
+    """The document's code runs with this test's names in it."""
     values = stream.produce(30)
     blocks = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
     (example,) = (block for block in blocks if "SASL_SSL" in block)
@@ -220,7 +220,7 @@ def test_the_example_of_the_document(
 
 
 def test_plain_over_tls(stream: ShareStream, cluster: KafkaCluster) -> None:
-    """Accept librdkafka's property names, too, and a certificate authority given as text."""
+    """librdkafka's property names are accepted, too, and a certificate authority given as text."""
     values = stream.produce(30)
     authority = Path(stream.options.pop("kafka.ssl.truststore.location")).read_text()
     del stream.options["kafka.sasl.jaas.config"]

@@ -34,7 +34,7 @@ class SinkFailed(Exception):
 
 
 def test_a_record_is_acknowledged_only_after_spark_has_committed_its_micro_batch(stream: ShareStream) -> None:
-    """Finish no record at the broker while the sink works, and all of them after the commit."""
+    """The broker has finished no record while the sink works, and all of them after the commit."""
     stream.create().produce(10)
     stream.drain()
     stream.produce(60, start=10)
@@ -52,7 +52,7 @@ def test_a_record_is_acknowledged_only_after_spark_has_committed_its_micro_batch
 
 
 def test_a_failing_sink_keeps_its_records_from_being_acknowledged_and_gets_them_again(stream: ShareStream) -> None:
-    """Run the same micro-batch, with the same records, after foreachBatch raised and the query was restarted."""
+    """The same micro-batch runs, with the same records, after foreachBatch raised and the query was restarted."""
     stream.create()
     values = stream.produce(40)
     failed: list[Batch] = []
@@ -72,7 +72,7 @@ def test_a_failing_sink_keeps_its_records_from_being_acknowledged_and_gets_them_
 
 
 def test_a_micro_batch_replayed_from_a_checkpoint_holds_exactly_the_same_records(stream: ShareStream) -> None:
-    """Repeat a micro-batch whose records reached the sink, but which is missing from Spark's commit log."""
+    """The micro-batch's records reached the sink, but Spark's commit log lacks it."""
     stream.create().produce(60)
     before = stream.drain()
     logged = stream.logged()
@@ -86,7 +86,7 @@ def test_a_micro_batch_replayed_from_a_checkpoint_holds_exactly_the_same_records
 
 
 def test_records_are_replayed_even_when_the_group_is_done_with_them(stream: ShareStream) -> None:
-    """Replay records from the log as long as it has them, whatever the share group's state is."""
+    """The log is read as long as it has the records, whatever the share group's state is."""
     stream.create().produce(20)
     before = stream.drain()[-1]
     assert stream.lag() == 0
@@ -95,7 +95,7 @@ def test_records_are_replayed_even_when_the_group_is_done_with_them(stream: Shar
 
 
 def test_each_record_is_in_exactly_one_micro_batch_of_a_checkpoint(stream: ShareStream) -> None:
-    """Recognise redeliveries in a query that fails after every second micro-batch, and loses its locks each time."""
+    """A query that fails after every second micro-batch, and loses its locks each time, recognises redeliveries."""
     stream.create()
     taken: dict[int, list[tuple[int, int]]] = {}
     for attempt in range(4):
@@ -121,7 +121,7 @@ def test_each_record_is_in_exactly_one_micro_batch_of_a_checkpoint(stream: Share
 
 
 def test_the_example_has_every_record_once(stream: ShareStream) -> None:
-    """Read every record once in the example of docs/spark.md, killed between its sink and Spark's commit log."""
+    """The example of docs/spark.md is killed between its sink and Spark's commit log."""
     stream.create()
     values = stream.produce(50)
     run_example(stream)
@@ -134,7 +134,7 @@ def test_the_example_has_every_record_once(stream: ShareStream) -> None:
 
 
 def test_another_member_may_receive_what_this_query_lost_before_acknowledging(stream: ShareStream) -> None:
-    """Deliver a failed query's records to the other member, and replay them here: at least once within the group."""
+    """A failed query's records go to the other member, and are replayed here: at least once within the group."""
     stream.create().produce(30)
 
     def fail(rows: DataFrame, number: int) -> None:
@@ -150,7 +150,7 @@ def test_another_member_may_receive_what_this_query_lost_before_acknowledging(st
 
 
 def test_a_competing_member_and_the_query_share_the_topic_without_overlap(stream: ShareStream) -> None:
-    """Deliver each record to only one of them, as long as no lock is lost."""
+    """Each record is delivered to only one of them, as long as no lock is lost."""
     stream.create()
     rows: list[Batch] = []
     ledger = Ledger()
@@ -173,7 +173,7 @@ def test_a_competing_member_and_the_query_share_the_topic_without_overlap(stream
 
 
 def test_ack_log_acknowledges_when_the_offset_log_has_the_range(stream: ShareStream) -> None:
-    """Deliver none of the records to other members while the sink works, and replay them after it fails."""
+    """Other members get none of the records while the sink works, and they are replayed after it fails."""
     stream.partitions = 1
     stream.create().produce(40)
     seen: list[int] = []
@@ -191,7 +191,7 @@ def test_ack_log_acknowledges_when_the_offset_log_has_the_range(stream: ShareStr
 
 
 def test_ack_log_the_group_no_longer_protects_what_an_abandoned_checkpoint_had(stream: ShareStream) -> None:
-    """Deliver the unfinished micro-batch to another checkpoint with ack=commit; lose it for that one with ack=log."""
+    """Another checkpoint gets the unfinished micro-batch with ack=commit, and does not with ack=log."""
     for ack, left in (("log", 0), ("commit", 40)):
         one = ShareStream(
             stream.spark, stream.bootstrap, f"{stream.topic}-{ack}", f"{stream.group}-{ack}", stream.folder
@@ -235,7 +235,7 @@ def test_two_queries_in_one_group_share_one_topic_without_overlap(stream: ShareS
 
 
 def test_max_delivery_count_rejects_at_acquisition(stream: ShareStream) -> None:
-    """Reject and count records that a member released too often, emit none of them, and continue with the rest."""
+    """Records that a member released too often are rejected and counted, not emitted; the others follow."""
     stream.create().produce(20)
     ledger = Ledger()
     with members(stream.bootstrap, stream.group, stream.topic, ledger, decide=release_all) as joined:
@@ -253,7 +253,7 @@ def test_max_delivery_count_rejects_at_acquisition(stream: ShareStream) -> None:
 
 
 def test_a_self_union_reads_every_record_on_both_sides(stream: ShareStream) -> None:
-    """Plan and read twice, but acquire once."""
+    """The records are planned and read twice, but acquired once."""
     stream.create()
     values = stream.produce(30)
     rows = stream.load()
@@ -279,7 +279,7 @@ def test_max_records_per_trigger_is_kept(stream: ShareStream) -> None:
 
 
 def test_processing_time_and_progress(stream: ShareStream) -> None:
-    """Read new records while the query runs, and report lag, locks and acknowledgements in its progress events."""
+    """New records are read while the query runs; its progress events have lag, locks and acknowledgements."""
     stream.create()
     rows: list[Batch] = []
     query = stream.start(stream.load(), collect_into(rows), processingTime="100 milliseconds")
@@ -308,7 +308,7 @@ def test_processing_time_and_progress(stream: ShareStream) -> None:
 
 
 def test_a_stopped_query_gives_its_records_back_at_once(stream: ShareStream) -> None:
-    """Leave the group after SIGTERM, so that another member receives the records without waiting for the locks."""
+    """It leaves the group after SIGTERM, so another member gets the records without waiting for the locks."""
     stream.create().produce(20)
     taken: list[Batch] = []
 

@@ -91,7 +91,7 @@ def test_records_below_the_start_of_the_log(topic: Topic, caplog: pytest.LogCapt
 
 
 def test_a_log_that_lost_its_end(topic: Topic) -> None:
-    """Report records beyond the log's end as lost, as after a power loss."""
+    """Records beyond the log's end are reported as lost, as after a power loss."""
     with pytest.raises(DataLoss, match="has 0 to 2999 now"):
         topic.read((3500, 3600))
     assert topic.read((3500, 3600), fail_on_data_loss=False) == []

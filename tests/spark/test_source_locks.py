@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOCK_S = 4
-"""Renewed when a third of it is over: the rest is what a busy machine may take for that."""
+"""The lock duration. Locks are renewed when a third of it is over; a busy machine may take the rest for that."""
 BROKER_SETTINGS = {
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.record.lock.duration.ms": f"{1000 * LOCK_S}",
@@ -30,7 +30,7 @@ def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str],
 
 
 def test_a_micro_batch_that_takes_longer_than_the_lock_keeps_its_records(stream: ShareStream) -> None:
-    """Renew the locks all the time, so that another member, which keeps asking, receives none of the records."""
+    """The locks are renewed all the time: another member, which keeps asking, gets none of the records."""
     stream.produce(30)
     ledger = Ledger()
     taken: list[Batch] = []
@@ -49,7 +49,7 @@ def test_a_micro_batch_that_takes_longer_than_the_lock_keeps_its_records(stream:
 
 
 def test_renewing_ends_with_max_renew_ms(stream: ShareStream) -> None:
-    """Let others have the records of a query that hangs, and take none of them twice in the query."""
+    """Others may have the records of a query that hangs, and the query has none of them twice."""
     stream.produce(30)
     ledger = Ledger()
     taken: list[Batch] = []
@@ -68,7 +68,7 @@ def test_renewing_ends_with_max_renew_ms(stream: ShareStream) -> None:
 
 
 def test_what_came_back_after_its_lock_was_lost_is_swallowed_and_counted(stream: ShareStream) -> None:
-    """Accept, but do not emit, records that come again because their locks expired while the sink worked."""
+    """Records that come again because their locks expired while the sink worked are accepted, but not emitted."""
     stream.produce(30)
     taken: list[Batch] = []
     slept: list[int] = []

@@ -37,7 +37,7 @@ def test_how_many_tasks_read_a_micro_batch(stream: ShareStream, options: dict[st
 
 
 def test_records_that_are_gone_fail_the_query_or_are_left_out(stream: ShareStream) -> None:
-    """Fail or skip, by failOnDataLoss, when records are deleted between the offset log and the replay."""
+    """Records are deleted between the offset log and the replay; failOnDataLoss decides what happens."""
     stream.create().produce(60)
     (batch,) = stream.drain()
     stream.forget_commit(batch.number)
@@ -70,7 +70,7 @@ def test_a_schema_of_other_columns_is_refused(stream: ShareStream) -> None:
 
 
 def test_a_topic_that_does_not_exist(stream: ShareStream) -> None:
-    """Report it in one line, after a trace that does not lead through the client."""
+    """The error is one line, after a trace that does not lead through the client."""
     with pytest.raises(
         Exception, match=f"\nshareq.*: subscribe: there is no topic {stream.topic}; create it"
     ) as failure:
@@ -109,7 +109,7 @@ def test_an_offset_of_a_newer_release_is_refused(stream: ShareStream) -> None:
 def test_spark_finds_the_source_by_itself_and_registering_it_does_no_harm(
     stream: ShareStream, spark: SparkSession
 ) -> None:
-    """Find the source by Spark's look-up of modules, by `import shareq.spark` with a session, and by `register`.
+    """It is found by Spark's look-up of modules, by `import shareq.spark` with a session, and by `register`.
 
     `register` works with and without a session.
     """
@@ -128,7 +128,7 @@ def test_spark_finds_the_source_by_itself_and_registering_it_does_no_harm(
 
 
 def test_a_query_that_starts_adds_nothing_to_what_all_queries_share(stream: ShareStream, spark: SparkSession) -> None:
-    """Leave Spark's map of the workers' environment as it is.
+    """Spark's map of the workers' environment stays as it is.
 
     Spark writes it without a lock whenever a query starts. If one query enlarged it while another starts, it would be
     broken for good, and with it every later query of the session.

@@ -16,7 +16,7 @@ from tests.spark.support.jobs import Job
 def test_a_topic_is_drained(
     broker: BrokerUnderTest, unique: Callable[[str], str], run_job: Callable[..., Job], tmp_path: Path, master: str
 ) -> None:
-    """Drain a topic in a separate job that registers the source by `import shareq.spark`."""
+    """A separate job registers the source by `import shareq.spark`."""
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 2)
     read_from_start(broker.bootstrap, group)

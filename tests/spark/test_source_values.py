@@ -31,7 +31,7 @@ def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str],
 
 
 def test_columns_and_values_equal_what_was_produced(stream: ShareStream) -> None:
-    """Keep null and empty keys and values, headers of every kind and the producer's times, in every compression."""
+    """Null and empty keys and values, headers of every kind and the producer's times are kept, in every compression."""
     records: list[Record] = [
         (b"key", b"value", [], STAMPS[0]),
         (None, b"value", [("one", b"1"), ("two", None), ("one", b"")], STAMPS[1]),
@@ -73,7 +73,7 @@ def test_times_of_the_broker_are_of_type_1(stream: ShareStream) -> None:
 
 
 def test_records_of_aborted_transactions_are_not_there_and_markers_neither(stream: ShareStream) -> None:
-    """Emit neither aborted records nor markers, and read the others exactly, if the group reads committed records."""
+    """A group that reads committed records gets neither aborted records nor markers, and all others exactly."""
     stream.create({"share.isolation.level": "read_committed"})
     producer = Producer({"bootstrap.servers": stream.bootstrap, "transactional.id": stream.topic, **QUIET})
     producer.init_transactions(30)

@@ -177,7 +177,6 @@ def _live(work: str, stop: Stop, log: Log, waived: set[Waiver]) -> Facts:
 
 
 def _go_on(world: RealWorld) -> None:
-    """Write a record to every topic."""
     client = world.connect()
     for topic in world.services.metadata.topics():
         if not topic.internal:

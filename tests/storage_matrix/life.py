@@ -137,7 +137,7 @@ class Life:
         self._transactions()
 
     def go_on(self) -> None:
-        """Repeat that, and add what comes with age: deletions, retention, compaction."""
+        """Repeat the work of `begin`, and add what comes with age: deletions, retention, compaction."""
         metadata, world = self.world.folder.metadata, self.world
         metadata.create_topic(NewTopic(LATER, 1, SMALL))
         metadata.alter_configs([PutConfig(ResourceName("topic", ORDERS), "retention.ms", "-1")])

@@ -96,7 +96,6 @@ async def accepted(bootstrap: str, group: str, topic: str, count: int) -> list[b
 
 
 def number(node: NodeProcess) -> int:
-    """Return its node id."""
     return int(node.line.split(", node ")[1].partition(" ")[0])
 
 

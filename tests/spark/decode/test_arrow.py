@@ -45,7 +45,7 @@ kinds = st.sampled_from(["data", "data", "data", "transactional", "append time",
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[bytes]:
-    """Batches of all kinds, with gaps between them."""
+    """Return batches of all kinds, with gaps between them."""
     offset = draw(st.integers(0, 2**40))
     batches: list[bytes] = []
     for kind in draw(st.lists(kinds, min_size=1, max_size=8)):
@@ -214,7 +214,7 @@ VALUES = (random_values, of_one_size, of_one_size_mostly, zeros, values_that_loo
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("lengths", [[40_000], [20_000, 1, 1, 20_000], [200] * 150, [1] * 5000], ids=str)
 def test_long_batches_and_many(values: Callable[[Random], Iterator[bytes]], lengths: list[int]) -> None:
-    """Decode tens of thousands of records: batches walked side by side and in pieces, several RecordBatches."""
+    """Tens of thousands of records are in batches that are walked side by side and in pieces."""
     random = Random("many records")
     contents = values(random)
     batches: list[bytes] = []
@@ -232,7 +232,7 @@ def test_long_batches_and_many(values: Callable[[Random], Iterator[bytes]], leng
 
 
 def test_wrong_guesses_are_found_out() -> None:
-    """Refuse to take records inside values for records, though a piece that starts there would find them."""
+    """Records inside values are not taken for records, although a piece that starts there would find them."""
     batch = build_batch(
         [
             RecordData(None, value)
@@ -265,7 +265,7 @@ def test_headers_of_any_number(counts: list[int]) -> None:
 
 
 def test_schema_is_that_of_spark() -> None:
-    """Match the schema that Spark compares with a task's first batch: types and nullability."""
+    """It matches the schema that Spark compares with a task's first batch: types and nullability."""
     types = {
         "key": BinaryType(),
         "value": BinaryType(),
@@ -295,7 +295,7 @@ def test_columns_there_are_not(names: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("codec", Compression)
 def test_batches_outside_of_the_ranges_are_not_looked_at(codec: Compression) -> None:
-    """Check neither their CRC nor their content."""
+    """Neither their CRC nor their content is checked."""
     batches = [build_batch([RecordData(None, b"v" * 50)] * 10, timestamp_ms=0, compression=codec) for _ in range(4)]
     for number, batch in enumerate(batches):
         stamp(batch, 10 * number, 0)
@@ -315,7 +315,7 @@ def test_any_bytes(bytes_like: type) -> None:
 
 @pytest.mark.parametrize("millis", [2**62, -(2**62), (2**63 - 1) // 1000 + 1])
 def test_time_beyond_what_spark_can_hold_is_null(millis: int) -> None:
-    """Emit null, because such a time's microseconds do not fit, but keep the record."""
+    """Such a time's microseconds do not fit, but the record is kept."""
     times = [0, millis, 1]
     batch = bytes(build_batch([RecordData(None, b"v", (), time) for time in times], timestamp_ms=0))
     (decoded,) = decode(batch, EVERYTHING, ["timestamp"], topic="t", partition=0)
@@ -331,7 +331,7 @@ def test_time_beyond_what_spark_can_hold_is_null(millis: int) -> None:
 
 
 def test_a_batch_that_is_larger_than_a_block() -> None:
-    """Decode 40 MB in one batch, and another batch behind it."""
+    """One batch has 40 MB, and another batch follows it."""
     batches = [build_batch([RecordData(None, bytes(1_000_000))] * 40, timestamp_ms=0) for _ in range(2)]
     stamp(batches[1], 40, 0)
     decoded = list(decode(b"".join(batches), EVERYTHING, ["value", "offset"], topic="t", partition=0))

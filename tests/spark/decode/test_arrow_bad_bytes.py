@@ -63,7 +63,7 @@ def record(body: bytes, length: int | None = None) -> bytes:
 @given(data=st.data())
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_byte_of_the_records_changed(way: str, data: st.DataObject) -> None:
-    """Return the simple reader's rows, or refuse, when bytes are changed and the CRC is valid again.
+    """The CRC is made valid again; the result is the simple reader's rows, or a refusal.
 
     Offsets that do not ascend are refused here alone.
     """
@@ -87,7 +87,7 @@ def test_any_bytes_at_all(data: bytes) -> None:
 
 @given(st.integers(0, len(ONE) - 1), st.integers(1, 255))
 def test_any_byte_of_a_batch_changed(at: int, change: int) -> None:
-    """Change each byte in turn, except for base offset and leader epoch, which the CRC does not cover."""
+    """Each byte is changed in turn, except for base offset and leader epoch, which the CRC does not cover."""
     changed = bytearray(ONE)
     changed[at] ^= change
     if at < 8 or 12 <= at < 16:
@@ -143,7 +143,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("around", [0, 50])
 def test_records_that_are_none(case: str, around: int) -> None:
-    """Refuse them alone, and among many valid batches, where records are read side by side."""
+    """They are refused alone, and among many valid batches, where records are read side by side."""
     payload, count = CASES[case]
     bad = with_payload(payload, count)
     before = many(around, 0, ())
@@ -167,10 +167,7 @@ def test_offsets_of_batches_ascend() -> None:
 
 
 def test_a_last_offset_that_is_too_low_hides_no_records() -> None:
-    """Refuse a batch whose last offset is too low.
-
-    It seems to be outside of the range; only its CRC reveals the damage.
-    """
+    """The batch seems to be outside of the range; only its CRC reveals the damage."""
     changed = bytes(encode_batch(read_header(ONE)._replace(last_offset_delta=0), ONE[HEADER_SIZE:]))
     changed = changed[:17] + ONE[17:21] + changed[21:]
     following = bytes(build_batch([RecordData(None, None)], timestamp_ms=0, base_offset=200))
@@ -194,13 +191,13 @@ def test_compressed_bytes_that_are_none(codec: Compression, spoil: str) -> None:
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.LZ4, Compression.ZSTD, Compression.SNAPPY])
 def test_a_bomb_is_refused(codec: Compression) -> None:
-    """Stop the decompression of one batch at 64 MB."""
+    """The decompression of one batch stops at 64 MB."""
     bomb = with_payload(compress(codec, bytes(70 * 2**20)), 1, codec)
     assert refusal(bomb).endswith("records are larger than 67108864 bytes when decompressed")
 
 
 def test_many_batches_that_expand_are_not_held_together() -> None:
-    """Decode 20 batches of 60 MB each, out of 100 kB, without holding all in memory."""
+    """20 batches of 60 MB each, out of 100 kB, are decoded without holding all in memory."""
     payload = record(b"\0\0\0\x01" + zigzag_varint(60_000_000) + bytes(60_000_000) + b"\0")
     batch = with_payload(compress(Compression.ZSTD, payload), 1, Compression.ZSTD)
     batches = [bytes(offset.to_bytes(8, "big")) + batch[8:] for offset in range(20)]
@@ -211,7 +208,7 @@ def test_many_batches_that_expand_are_not_held_together() -> None:
 
 
 def test_random_bytes_under_a_right_crc() -> None:
-    """Refuse random bytes under a valid CRC, long enough to be walked in pieces."""
+    """The bytes are long enough to be walked in pieces."""
     random = Random("bytes")
     for _ in range(20):
         payload = random.randbytes(500_000)

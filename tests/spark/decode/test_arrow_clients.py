@@ -53,7 +53,7 @@ def test_java(name: str) -> None:
 
 
 def test_java_append_time() -> None:
-    """Give each record the batch's time, regardless of its own delta."""
+    """Each record has the batch's time, regardless of its own delta."""
     batch = base64.b64decode(JAVA["append time"])
     assert seen(batch) == [{**by_java(number), "timestamp": NOW} for number in range(20)]
     assert {row["timestampType"] for row in rows_of(batch)} == {1}
@@ -65,7 +65,7 @@ def test_java_transaction_marker() -> None:
 
 @pytest.mark.parametrize("codec", Compression)
 def test_librdkafka(codec: Compression, broker: BrokerUnderTest, unique: Callable[[str], str]) -> None:
-    """Decode the log as the broker stores it: several batches, some of one record."""
+    """The log is decoded as the broker stores it: several batches, some of one record."""
     topic = unique(codec.name.lower())
     create_topic(broker.bootstrap, topic)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "compression.type": codec.name.lower(), **QUIET})

@@ -125,7 +125,9 @@ CHOSEN: Final = (
     Cell(Victim.BROKER, Step.READ, Ack.COMMIT, True),
     Cell(Victim.BROKER, Step.ACCEPTED, Ack.COMMIT, False),
 )
-"""Those that every change is tried on: each victim, each step, both kinds of `ack`, with and without another member."""
+"""The cells that every change is tried on: each victim, each step, both kinds of `ack`, with and without another
+member.
+"""
 
 
 def select(patterns: Sequence[str], cells: Iterable[Cell]) -> list[Cell]:

@@ -55,7 +55,6 @@ class Driver:
         return {"active": active, "error": None if error is None else _reason(str(error))}
 
     def stop(self) -> None:
-        """Stop the query, if it runs."""
         if self._query is not None:
             self._query.stop()
 

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """(partition, offset) of every row, sorted."""
+        """Return (partition, offset) of every row, sorted."""
         return sorted((row["partition"], row["offset"]) for row in self.rows)
 
 
@@ -56,7 +56,7 @@ class ShareStream:
         return self
 
     def produce(self, count: int, *, start: int = 0, batch_records: int = 10) -> list[bytes]:
-        """`count` numbered values, dealt out over the partitions in small record batches."""
+        """Produce `count` numbered values, dealt out over the partitions in small record batches."""
         values = [b"%d" % number for number in range(start, start + count)]
         produce(
             self.bootstrap,
@@ -67,11 +67,11 @@ class ShareStream:
         return values
 
     def load(self, **options: object) -> DataFrame:
-        """The stream, with options over those that every one needs."""
+        """Return the stream; `options` are added to those that every stream needs."""
         return self._reader(options).load()
 
     def load_columns(self, schema: str) -> DataFrame:
-        """The stream with a schema of the user's."""
+        """Return the stream with a schema of the user's."""
         return self._reader({}).schema(schema).load()
 
     def _reader(self, options: Mapping[str, object]) -> DataStreamReader:
@@ -90,7 +90,7 @@ class ShareStream:
     def start(
         self, rows: DataFrame, sink: Callable[[DataFrame, int], None], *, checkpoint: str = "checkpoint", **trigger: Any
     ) -> StreamingQuery:
-        """The query, not waited for."""
+        """Start the query, and do not wait for it."""
         return (
             rows.writeStream.foreachBatch(sink)
             .option("checkpointLocation", str(self.folder / checkpoint))
@@ -106,11 +106,11 @@ class ShareStream:
         return taken
 
     def logged(self, checkpoint: str = "checkpoint") -> dict[int, dict[str, Any]]:
-        """Batch -> the source's offset, from Spark's offset log."""
+        """Return the source's offset of each batch, from Spark's offset log."""
         return {number: json.loads(text.splitlines()[-1]) for number, text in self._log(checkpoint, "offsets").items()}
 
     def committed(self, checkpoint: str = "checkpoint") -> set[int]:
-        """Batches in Spark's commit log."""
+        """Return the batches in Spark's commit log."""
         return set(self._log(checkpoint, "commits"))
 
     def forget_commit(self, number: int, checkpoint: str = "checkpoint") -> None:

@@ -60,7 +60,6 @@ class AccessWorld(BrokerWorld):
         assert self.admin.call(request, 1, rpc.ShareGroupHeartbeatResponse).error_code == 0
 
     def as_admin(self, case: Case) -> Message:
-        """Return the answer to the case's request, sent by the admin."""
         return send(self, self.admin, case)
 
     def grant(self, acls: Iterable[Acl]) -> None:

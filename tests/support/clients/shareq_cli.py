@@ -27,7 +27,6 @@ class Ran(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """The lines of standard output."""
         return self.out.splitlines()
 
 

@@ -38,7 +38,6 @@ class SigningKey:
         return rsa.generate_private_key(65537, self._bits)
 
     def jwk(self, *, private: bool = False, **more: object) -> dict[str, Any]:
-        """Return the key as an entry of a JWKS."""
         library: Any = get_default_algorithms()[self.algorithm]
         key: Any = self.private
         row: dict[str, Any] = dict(library.to_jwk(key if private else key.public_key(), as_dict=True))
@@ -64,7 +63,6 @@ def claims_of(user: str) -> dict[str, object]:
 
 
 def jwks(*keys: SigningKey | Mapping[str, object]) -> bytes:
-    """Return the JWKS of these keys."""
     rows = [key.jwk() if isinstance(key, SigningKey) else dict(key) for key in keys]
     return json.dumps({"keys": rows}).encode()
 

@@ -81,7 +81,6 @@ class AmongNodes:
         return is_lost
 
     def cut(self, broker: Broker) -> None:
-        """End the connection to a process that has ended."""
         for each in self._open.values():
             if each.broker is broker:
                 each.end()

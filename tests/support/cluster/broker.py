@@ -98,7 +98,6 @@ class SimulatedBroker:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if log is None else Led(topic, partition, state, log)
 
     def topic(self, name: str) -> TopicState | None:
-        """Return a topic of the broker's image."""
         return self.image.topics.get(name)
 
     def log_settings(self, topic: TopicState) -> LogSettings:

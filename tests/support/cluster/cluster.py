@@ -83,7 +83,6 @@ class SimulatedCluster:
         replication_factor: int | None = None,
         configs: Mapping[str, str] | None = None,
     ) -> TopicState:
-        """Create a topic unless it exists."""
         known = self.controller.image.topics.get(name)
         if known is not None:
             return known
@@ -98,7 +97,6 @@ class SimulatedCluster:
         return self.controller.image.topics[name]
 
     def log(self, name: str, partition: int = 0) -> ClusterLog:
-        """Return the log of the in-sync replicas."""
         return self.controller.logs[self.topic(name).topic_id, partition]
 
     def leader(self, name: str, partition: int = 0) -> int:

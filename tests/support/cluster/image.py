@@ -33,13 +33,10 @@ class Image(NamedTuple):
     live: tuple[int, ...] = ()
 
     def by_id(self, topic_id: bytes) -> TopicState | None:
-        """Return the topic of that id."""
         return next((topic for topic in self.topics.values() if topic.topic_id == topic_id), None)
 
     def with_topic(self, topic: TopicState) -> Image:
-        """Return the image with a topic added or changed."""
         return self._replace(topics={**self.topics, topic.name: topic})
 
     def without_topic(self, name: str) -> Image:
-        """Return the image without a topic."""
         return self._replace(topics={other: topic for other, topic in self.topics.items() if other != name})

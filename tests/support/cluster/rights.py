@@ -39,11 +39,9 @@ class Rights:
         self._denied: set[tuple[Resource, str, Operation]] = set()
 
     def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
-        """Deny these operations."""
         self._denied.update((resource, name, operation) for operation in operations)
 
     def allow(self, resource: Resource, name: str, *operations: Operation) -> None:
-        """Allow these operations again."""
         self._denied.difference_update((resource, name, operation) for operation in operations)
 
     def error(self, resource: Resource, name: str, operation: Operation) -> ErrorCode:

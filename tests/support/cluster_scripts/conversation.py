@@ -136,11 +136,9 @@ class Conversation:
         self.transcript.append({what: value})
 
     def pass_ms(self, ms: int) -> None:
-        """Let time pass."""
         self._cluster.pass_ms(ms)
 
     def wall_ms(self) -> int:
-        """Return the time of day."""
         return self._cluster.wall_ms()
 
     def until(self, what: str, condition: Callable[[], bool]) -> None:
@@ -203,5 +201,4 @@ class Conversation:
         return key
 
     def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
-        """Deny these operations."""
         self._cluster.deny(resource, name, *operations)

@@ -44,7 +44,6 @@ class _Node(NamedTuple):
         return self.talk.end(JoinGroupResponse, on=self.name)
 
     def join(self, metadata: bytes) -> JoinGroupResponse:
-        """Join and wait."""
         self.begin_join(metadata)
         return self.end_join()
 
@@ -62,21 +61,17 @@ class _Node(NamedTuple):
         self.talk.begin(request, on=self.name)
 
     def end_sync(self) -> None:
-        """Wait for the answer."""
         self.talk.end(SyncGroupResponse, on=self.name)
 
     def sync(self, generation: int, **assignments: str) -> None:
-        """Sync and wait."""
         self.begin_sync(generation, **assignments)
         self.end_sync()
 
     def beat(self, generation: int) -> int:
-        """Send a heartbeat and return its error."""
         request = HeartbeatRequest(self.group, generation, self.member_id, self.instance_id)
         return self.talk.ask(request, HeartbeatResponse, on=self.name).error_code
 
     def leave(self) -> None:
-        """Leave the group."""
         members = [MemberIdentity(self.member_id, self.instance_id, "over")]
         self.talk.ask(LeaveGroupRequest(self.group, "", members), LeaveGroupResponse, on=self.name)
 

@@ -32,12 +32,10 @@ def lines_of(transcript: Sequence[Plain]) -> list[str]:
 
 
 def read(script: Script, release: KafkaRelease) -> list[str]:
-    """Return the lines of a script's transcript."""
     return _path(script, release).read_text().splitlines()
 
 
 def write(script: Script, release: KafkaRelease, lines: Sequence[str]) -> None:
-    """Save a script's transcript."""
     path = _path(script, release)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n")

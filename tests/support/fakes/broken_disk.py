@@ -14,7 +14,7 @@ def broken(part: str) -> Failing:
 
 
 def second_write_broken(part: str) -> Failing:
-    """Return a fault that fails only the second of those writes."""
+    """Return a fault that fails only the second write to files whose path contains `part`."""
     every = broken(part)
     writes = 0
 

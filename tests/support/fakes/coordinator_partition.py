@@ -67,7 +67,6 @@ class Rig:
         return pending, tokens[0]
 
     def names(self) -> list[str]:
-        """Return the names of the records in the log."""
         shard = NoteShard()
         for record in self.log.records():
             assert record.key is not None

@@ -48,7 +48,6 @@ class MemoryWire:
         """Return at once."""
 
     async def write(self, data: bytes, by: float) -> None:
-        """Send a request to the broker."""
         header = decode_request_header(data[SIZE_BYTES:])
         key, version = header.api_key, header.api_version
         if key == ApiKey.API_VERSIONS:
@@ -68,7 +67,6 @@ class MemoryWire:
         self.connection.close("closed the connection")
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Continue a dialogue."""
         return step(dialogue, answer)
 
     def probe(self) -> str | None:
@@ -76,7 +74,6 @@ class MemoryWire:
         return "closed the connection" if self._cut else None
 
     def end(self) -> None:
-        """Record the end."""
         self.closed = True
 
 
@@ -95,15 +92,12 @@ class MemoryDriver:
         self.make_lock: Callable[[], AbstractAsyncContextManager[object]] = contextlib.nullcontext
 
     def now(self) -> float:
-        """Return the time."""
         return self.time
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a new lock."""
         return self.make_lock()
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         self.slept.append(seconds)
         self.time += seconds
 
@@ -130,7 +124,6 @@ def brokers_of(*nodes: int) -> MetadataResponse:
 
 
 def address_of(node: int) -> Address:
-    """Return the address of a node."""
     return Address(f"b{node}", 9092)
 
 

@@ -23,7 +23,7 @@ from tests.support.fakes.topics import MemoryTopics
 T = TypeVar("T")
 
 ELSEWHERE: Final = Leader(Node(2, {"PLAINTEXT": Endpoint(2, "other.test", 9092)}), 1)
-"""Another broker, of which nobody says that it is alive."""
+"""Another broker, which is not known to be alive."""
 
 
 class FakeHost:

@@ -55,11 +55,9 @@ class LibrdkafkaCluster:
         _done(self._call.rd_kafka_mock_topic_create(self._cluster, topic.encode(), partitions, 1))
 
     def lead(self, topic: str, partition: int, broker: int) -> None:
-        """Make a broker the leader."""
         _done(self._call.rd_kafka_mock_partition_set_leader(self._cluster, topic.encode(), partition, broker))
 
     def coordinate(self, group: str, broker: int) -> None:
-        """Make a broker the coordinator of a group."""
         _done(self._call.rd_kafka_mock_coordinator_set(self._cluster, b"group", group.encode(), broker))
 
     def silence(self, broker: int) -> None:

@@ -152,7 +152,6 @@ class GroundWorld(BrokerWorld):
 
     @property
     def stands_on(self) -> MemoryGround:
-        """The broker's ground."""
         assert self.ground is not None
         return self.ground
 

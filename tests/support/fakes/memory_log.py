@@ -237,7 +237,6 @@ class MemoryLog:
         return self.producers.aborted.overlapping(first_offset, upper_bound)
 
     def records(self) -> list[Record]:
-        """Return every record, durable or not."""
         return [record for batch in self.contents.batches for record in decode_records(batch)]
 
 
@@ -323,7 +322,6 @@ class MemorySource:
         return self.high_watermark if self.unstable_from is None else self.unstable_from
 
     def fill(self, *values: bytes, base_offset: int | None = None) -> None:
-        """Append another batch."""
         batch = build_batch([RecordData(None, value) for value in values], timestamp_ms=1_000)
         self.contents.add(batch, base_offset)
 

@@ -41,7 +41,6 @@ class Asked:
         return self.transport.protocol.connection
 
     def frame(self, message: Message) -> bytes:
-        """Return the frame of an answer."""
         return frame(response_header(*self._head) + message.encode(self.version))
 
     def answer(self, message: Message) -> None:
@@ -68,7 +67,6 @@ class MemoryBroker:
         return [each.message for each in self.asked]
 
     def handle(self, transport: MemoryTransport, data: bytes) -> None:
-        """Receive a request."""
         header = decode_request_header(data)
         key, version = header.api_key, header.api_version
         request, _ = codec(key).request_class.decode(data, version, header.body_offset)
@@ -125,7 +123,6 @@ class MemoryTransport(asyncio.Transport):
         self._loop.call_soon(self._feed, data)
 
     def lose(self, error: Exception | None) -> None:
-        """End the connection."""
         if not self._closed:
             self._closed = True
             self._broker.open.remove(self)
@@ -172,7 +169,6 @@ class MemoryLoop(asyncio.SelectorEventLoop):
         self.opened: list[Address] = []
 
     def time(self) -> float:
-        """Return the virtual time."""
         return self._clockwork.time
 
     async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:

@@ -115,7 +115,6 @@ class ScriptedBroker:
                 sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End all connections, and accept no more."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

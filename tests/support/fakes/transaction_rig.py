@@ -77,7 +77,6 @@ class TransactionRig(GroupRig):
         return pending.value
 
     def end_txn(self, producer: ProducerEpoch, *, commit: bool = True, name: str = "x") -> Pending[ProducerResult]:
-        """Send EndTxn of transaction version 2."""
         return self.ports.begin(
             self.transactions.coordinator.end_transaction(name, *producer, commit=commit, client_version=2)
         )
@@ -85,11 +84,9 @@ class TransactionRig(GroupRig):
     def init(
         self, name: str = "x", expected: ExpectedProducer | None = None, *, timeout_ms: int = 60_000
     ) -> Pending[ProducerResult]:
-        """Send InitProducerId."""
         return self.ports.begin(self.transactions.coordinator.init_producer_id(name, timeout_ms, expected))
 
     def listed(self, wanted: TransactionFilter | None = None) -> Pending[list[list_transactions.TransactionState]]:
-        """Send ListTransactions."""
         return self.ports.begin(self.transactions.coordinator.list_transactions(wanted or TransactionFilter()))
 
     def commit_offsets(

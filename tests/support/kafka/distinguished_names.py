@@ -11,14 +11,12 @@ _ONE_BYTE = 128
 
 
 def der(tag: int, content: bytes) -> bytes:
-    """Encode one value."""
     size = len(content)
     length = bytes([size]) if size < _ONE_BYTE else b"\x82" + size.to_bytes(2)
     return bytes([tag]) + length + content
 
 
 def attribute(kind: bytes, value: str | bytes, tag: int = UTF8) -> bytes:
-    """Encode a type, by its object identifier, and a value."""
     return der(0x30, der(0x06, kind) + der(tag, value.encode() if isinstance(value, str) else value))
 
 

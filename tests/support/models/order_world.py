@@ -89,7 +89,6 @@ class OrderWorld:
     # -- the log
 
     def append(self) -> None:
-        """Append one or two record batches."""
         for _ in range(self.rng.randint(1, 3)):
             first, size = len(self.log), self.rng.choice((1, 2, 5, _LARGEST))
             aborted = self.committed and self.rng.random() < 0.15

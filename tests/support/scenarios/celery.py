@@ -78,7 +78,7 @@ class CeleryScenarios:
         assert [running.send("add", n, n).get(timeout=PATIENCE_S) for n in range(3)] == [0, 2, 4]
 
     def test_a_slow_task_and_tasks_with_a_countdown_stop_nothing(self, celery: Callable[..., CeleryWorkers]) -> None:
-        """Keep other tasks running: the transport asks for a wider window than the default.
+        """Other tasks keep running: the transport asks for a wider window than the default.
 
         A share partition delivers `share.partition.max.record.locks` records from the oldest unfinished one on
         (KIP-932).
@@ -123,7 +123,7 @@ class CeleryScenarios:
     def test_a_task_that_waits_for_its_eta_keeps_its_lock_and_is_received_once(
         self, celery: Callable[..., CeleryWorkers]
     ) -> None:
-        """Renew the lock while the task waits in its worker, so that the other worker does not receive it."""
+        """The lock is renewed while the task waits in its worker, so the other worker does not receive it."""
         running = celery(share_record_lock_duration_ms="1000")
         running.start()
         running.start()

@@ -41,7 +41,6 @@ class Ledger:
         self.seen = asyncio.Condition()
 
     async def allow(self, more: int) -> None:
-        """Raise the workers' limit."""
         async with self.seen:
             self.limit = len(self.confirmed) + more
             self.seen.notify_all()
@@ -64,7 +63,6 @@ class Ledger:
                         self.seen.notify_all()
 
     async def until(self, count: int) -> None:
-        """Wait until so many records were confirmed."""
         async with asyncio.timeout(MOST_S), self.seen:
             await self.seen.wait_for(lambda: len(self.confirmed) >= count)
 
@@ -149,7 +147,6 @@ async def drained(old: str, new: str, strike: Callable[[], None] | None, random:
 
 
 def lag(bootstrap: str) -> int:
-    """Return the group's lag in records."""
     (row,) = Shell(bootstrap).json("share", "lag", GROUP)
     found: int = row["lag"]
     return found

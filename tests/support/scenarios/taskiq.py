@@ -175,7 +175,7 @@ class TaskiqScenarios:
         assert {record.partition for record in cluster.records(name)} == {0}
 
     async def test_a_worker_acquires_what_taskiq_asks_for_and_renews_it(self, cluster: Helpers, name: str) -> None:
-        """Renew the lock half way, or a second worker would get the task."""
+        """The lock is renewed half way; otherwise a second worker would get the task."""
         hall = Hall(cluster, name, group_config={"share.record.lock.duration.ms": "2000"})
         sender = hall.app()
         hall.may_end = {"slow": asyncio.Event()}
@@ -335,7 +335,7 @@ class TaskiqScenarios:
     async def test_workers_wait_for_a_broker_that_restarts(
         self, cluster: Helpers, restart: Callable[[], object], name: str
     ) -> None:
-        """Redeliver the worker's task; its late acknowledgement fails but does not end the worker."""
+        """The worker's task comes again; its late acknowledgement fails, but does not end the worker."""
         hall = Hall(cluster, name)
         sender = hall.app()
         hall.may_end["slow"] = asyncio.Event()

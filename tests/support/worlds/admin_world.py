@@ -44,7 +44,7 @@ M = TypeVar("M", bound=Message)
 
 
 def random_only(seed: int = 1) -> Environment:
-    """An environment without a disk."""
+    """Return an environment without a disk."""
     return Environment(VirtualClock(), Random(seed), cast(Fs, None))
 
 

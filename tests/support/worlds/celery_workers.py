@@ -123,7 +123,7 @@ class CeleryWorkers:
         return [line.rpartition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
 
     def until(self, condition: Callable[[], object]) -> None:
-        """Wait while the workers log; fail when none of them has for PATIENCE_S."""
+        """Wait until the condition holds; fail if no worker has logged anything for PATIENCE_S."""
         logged, deadline = 0, time.monotonic() + PATIENCE_S
         while not condition():
             size = (self.folder / "log").stat().st_size

@@ -53,7 +53,6 @@ class DeadLetterWorld:
         partition: int = 0,
         compression: Compression = Compression.NONE,
     ) -> None:
-        """Produce one batch."""
         data = [RecordData(b"k", each) if isinstance(each, bytes) else each for each in records]
         batch = build_batch(data, timestamp_ms=self.world.clock.wall_ms(), compression=compression)
         request = produce_request(bytes(batch), topic=topic, partition=partition)
@@ -73,7 +72,6 @@ class DeadLetterWorld:
         self.settle()
 
     def settle(self, ms: int = 0) -> None:
-        """Let time pass."""
         self.world.clock.advance(ms)
         self.world.clock.run_until_idle()
 

@@ -201,7 +201,6 @@ class FolderOnDisk:
         self.fs.write_atomic(f"{DATA}/{path}", content)
 
     def content(self, path: str) -> bytearray:
-        """Return a file's bytes, to be read or changed."""
         return self.fs.content(f"{DATA}/{path}")
 
     def paths(self) -> list[str]:

@@ -33,7 +33,6 @@ class Scraped:
         return self._samples[name, frozenset(labels.items())]
 
     def labels_of(self, name: str) -> list[Mapping[str, str]]:
-        """Return the labels of every sample of that name."""
         return [dict(labels) for sample, labels in self._samples if sample == name]
 
 

@@ -69,7 +69,6 @@ class NodeMetadataGround(MemoryGround):
 
     @property
     def node_metadata(self) -> NodeMetadata:
-        """The metadata with its own type."""
         return cast(NodeMetadata, self.metadata)
 
     async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
@@ -87,7 +86,6 @@ class NodeMetadataWorld(BrokerWorld):
 
     @property
     def stands_on(self) -> NodeMetadataGround:
-        """The broker's ground."""
         assert self.ground is not None
         return self.ground
 

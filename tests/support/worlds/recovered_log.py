@@ -35,7 +35,6 @@ def nothing_known(world: LogWorld) -> LogWorld:
 
 
 def put(world: LogWorld, path: str, content: bytes) -> None:
-    """Create a file."""
     file = world.fs.open(path, create=True)
     file.append([content])
     file.close()

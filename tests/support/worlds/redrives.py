@@ -50,7 +50,6 @@ class RedriveWorld:
     def produce(
         self, topic: str, *records: RecordData, partition: int = 0, compression: Compression = Compression.NONE
     ) -> None:
-        """Produce one batch."""
         batch = build_batch(records, timestamp_ms=self.world.clock.wall_ms(), compression=compression)
         request = produce_request(bytes(batch), topic=topic, partition=partition)
         answer = self.world.connect().call(request, 9, ProduceResponse)

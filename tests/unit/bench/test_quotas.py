@@ -47,7 +47,7 @@ def test_the_broker_with_quotas_is_another_one_and_is_kept() -> None:
 
 
 def test_every_row_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure every row, because a missing figure is only a dash in the table."""
+    """A missing figure would only be a dash in the table."""
 
     def client(_stage: Stage, program: str, **_arguments: object) -> dict[str, float]:
         return {"rate": 1.0, "cpu_us": float(len(program))}

@@ -80,7 +80,7 @@ def test_unknown_names_warn_and_known_ones_without_effect_do_not() -> None:
     ],
 )
 def test_an_unknown_name_that_is_nearly_right_is_corrected(unknown: str, meant: str) -> None:
-    """Suggest older names and names without effect, too."""
+    """Older names, and names without effect, are corrected, too."""
     (warning,) = BrokerConfig.load({unknown: "3"}).warnings
     assert warning == f"Unknown property {unknown} is ignored; did you mean {meant}?"
 
@@ -258,7 +258,7 @@ def test_connection_overrides() -> None:
     ],
 )
 def test_a_cluster_s_replication_factor_is_reported_at_the_start(name: str) -> None:
-    """Warn at start: creating a topic on first use is refused, and clients do not show the reason."""
+    """Creating a topic on first use would be refused, and clients do not show the reason."""
     warning = f"Property {name} is 3, and there is one broker: no topic can have so many replicas"
     assert BrokerConfig.load({name: "3"}).warnings == (warning,)
     assert BrokerConfig.load({name: "3"}, {name: "1"}).warnings == ()
@@ -274,7 +274,7 @@ def test_more_replicas_in_sync_than_there_are_have_a_warning_at_the_start(name: 
 
 
 def test_apache_kafkas_own_single_node_property_file_starts_without_warnings() -> None:
-    """Load config/server.properties of Apache Kafka 4.3.1, except for its log folder."""
+    """The file is config/server.properties of Apache Kafka 4.3.1, except for its log folder."""
     config = BrokerConfig.load(
         {
             "process.roles": "broker,controller",

@@ -152,7 +152,7 @@ def test_flush_every_message_follows_the_dynamic_property(world: World) -> None:
 
 
 def test_the_feature_level_switches_dead_letters_at_once(world: World) -> None:
-    """Set share.version from 2 to 1 and back without a restart (KIP-1191, Apache Kafka 4.4.0)."""
+    """share.version goes from 2 to 1 and back without a restart (KIP-1191, Apache Kafka 4.4.0)."""
     alter(world, "group", "g", set_to("errors.deadletterqueue.topic.name", "dlq.t"))
     assert world.configs.share_group("g").dead_letters
     world.metadata.set_features({"share.version": 1})

@@ -121,7 +121,7 @@ def test_the_combination_is_checked_with_the_brokers_values() -> None:
 
 
 def test_what_a_group_follows_the_broker_in_does_not_stand_in_its_way() -> None:
-    """Accept own values of a group although the broker's lie outside their bounds, as Apache Kafka does from 4.4 on."""
+    """A group's values are accepted although the broker's lie outside their bounds, as in Apache Kafka from 4.4 on."""
     config = BrokerConfig.load()
     config.values.update({"group.share.heartbeat.interval.ms": 1, "group.share.session.timeout.ms": 1})
     check_group_configs(config, {"share.delivery.count.limit": "7"})

@@ -78,7 +78,7 @@ def test_plain_needs_users() -> None:
 
 
 def test_without_an_authorizer_of_ours_the_broker_does_not_start_open() -> None:
-    """Refuse to start: an operator who names another authorizer expects access to be restricted."""
+    """An operator who names another authorizer expects access to be restricted."""
     with pytest.raises(ConfigError, match=r"must be empty or one of org\..*StandardAuthorizer"):
         BrokerConfig.load({"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"})
 

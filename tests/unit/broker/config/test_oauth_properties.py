@@ -37,7 +37,7 @@ ANY_AUDIENCE, ANY_ISSUER = "sasl.oauthbearer.allow.unverified.audience", "sasl.o
 
 @pytest.mark.parametrize("prefix", ["", NAME, f"{NAME}oauthbearer."])
 def test_what_is_expected_of_tokens_must_be_set_or_that_nothing_is(prefix: str) -> None:
-    """Require the audience, then the issuer, not blank, as BrokerJwtValidator of Apache Kafka 4.4 does."""
+    """The audience is required, then the issuer, not blank, as by BrokerJwtValidator of Apache Kafka 4.4."""
     given = oauth_properties(FILE, "LOGIN")
     del given[ANY_AUDIENCE], given[ANY_ISSUER]
     with pytest.raises(ConfigError, match=rf"{AUDIENCE}: must be set, unless {ANY_AUDIENCE} is true"):
@@ -109,7 +109,7 @@ def test_it_may_stand_beside_others_and_on_one_listener_alone() -> None:
 
 
 def test_a_configuration_of_apache_kafkas_is_taken() -> None:
-    """Accept the login module and the validator's class, which Apache Kafka's broker needs; ignore login options."""
+    """It has the login module and the validator's class, which Apache Kafka needs; login options are ignored."""
     found = settings_of(
         {
             **oauth_properties(FILE, "LOGIN"),

@@ -64,7 +64,7 @@ def test_a_property_of_one_listener_may_be_in_the_environment() -> None:
 
 
 def test_variables_of_others_are_named_and_ignored() -> None:
-    """Ignore variables that Kubernetes makes for a service called shareq, and do not show their values."""
+    """Kubernetes makes such variables for a service called shareq; their values are not shown."""
     environment = {"SHAREQ_PORT": "tcp://10.0.0.1:9092", "SHAREQ_SERVICE_HOST": "x", "SHAREQ_PURE": "1"}
     config = BrokerConfig.load(environment={**environment, "SHAREQ_INSECURE": "true"})
     (warning,) = config.warnings

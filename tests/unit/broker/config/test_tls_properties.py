@@ -50,7 +50,7 @@ def test_a_listeners_own_properties_win() -> None:
 
 
 def test_sasl_listeners_heed_client_auth_of_their_own_alone() -> None:
-    """Ignore the common ssl.client.auth, as Apache Kafka does (KIP-684)."""
+    """The common ssl.client.auth is ignored, as in Apache Kafka (KIP-684)."""
     trusted = {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/etc/ca.pem", "ssl.client.auth": "required"}
     config = BrokerConfig.load(BASE | trusted)
     ssl, both = config.security["SSL"].tls, config.security["BOTH"].tls
@@ -106,7 +106,7 @@ def test_what_cannot_be_used_stops_the_start(change: dict[str, str], message: st
 
 
 def test_nothing_of_it_counts_without_a_listener_with_tls() -> None:
-    """Ignore them, as Apache Kafka does: one file may serve several brokers."""
+    """The properties are ignored, as in Apache Kafka: one file may serve several brokers."""
     config = BrokerConfig.load({"ssl.keystore.location": "/nowhere", "ssl.client.auth": "required"})
     assert config.security["PLAINTEXT"].tls is None
 

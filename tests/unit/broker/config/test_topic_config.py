@@ -84,7 +84,7 @@ def test_refused(overrides: dict[str, str], allowed: str) -> None:
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete", ""])
 def test_the_share_state_topic_stays_compacted(policy: str) -> None:
-    """Refuse other policies: updates are changes, so the last value per key, or deletion by age, would lose state."""
+    """Updates are changes, so keeping the last value per key, or deleting by age, would lose state."""
     config = BrokerConfig.load()
     check_topic_configs("__share_group_state", config, {"cleanup.policy": "compact"})
     with pytest.raises(ConfigError, match="must be compact"):

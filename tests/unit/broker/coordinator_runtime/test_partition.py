@@ -45,7 +45,7 @@ def test_a_batch_is_plain_has_the_wall_time_and_the_codec_of_the_settings() -> N
 
 
 def test_an_operation_without_records_waits_for_what_it_has_seen(rig: Rig) -> None:
-    """Answer a read only when a crash can no longer undo the state that it read."""
+    """A read is answered only when a crash can no longer undo the state that it read."""
     rig.schedule("first")
     assert rig.answers == ["first"]
     rig.schedule("one", note("a"))

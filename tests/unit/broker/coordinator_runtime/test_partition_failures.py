@@ -53,7 +53,7 @@ def test_a_lost_append_is_noticed_once_although_each_of_several_is_notified(rig:
 
 
 def test_what_is_notified_of_an_earlier_generation_counts_no_more(rig: Rig) -> None:
-    """Ignore the success of the first append after a reload; it must not answer the second one."""
+    """After a reload, the success of the old first append must not answer the new one."""
     rig.schedule("old", note("a"))
     rig.ports.logs.collect()
     rig.log.refuse = ErrorCode.KAFKA_STORAGE_ERROR
@@ -92,7 +92,7 @@ def test_an_append_that_is_refused_surfaces_as_apache_kafkas_coordinators_do(
 
 
 def test_an_operation_decided_on_a_state_that_a_refused_append_took_away_is_not_the_coordinators(rig: Rig) -> None:
-    """Answer NOT_COORDINATOR: the append that makes room is refused, so the operation's state is lost."""
+    """The answer is NOT_COORDINATOR: the append that makes room is refused, so the operation's state is lost."""
     rig.schedule("plain", note("a"))
     rig.log.refuse = ErrorCode.MESSAGE_TOO_LARGE
     rig.schedule("transactional", note("b"), producer=PRODUCER)
@@ -174,7 +174,7 @@ def test_close_answers_nothing(rig: Rig) -> None:
 
 
 def test_what_becomes_durable_for_an_earlier_generation_never_answers_a_later_one(rig: Rig) -> None:
-    """Ignore an old success after two reloads; it must not answer the first append of the third generation."""
+    """An old success after two reloads must not answer the first append of the third generation."""
     for name in ("a", "b"):
         rig.schedule(f"old {name}", note(name))
         rig.ports.logs.collect()
@@ -225,7 +225,7 @@ def test_the_load_buffer_is_the_settings_and_the_lines_name_the_partition(caplog
 def test_a_partition_whose_log_is_over_resigns_and_reads_nothing_again(
     under_way: bool, caplog: pytest.LogCaptureFixture, rig: Rig
 ) -> None:
-    """Load nothing: another owner has taken over the log."""
+    """Another owner has taken over the log, so nothing is loaded."""
     rig.schedule("kept", note("a"))
     rig.ports.logs.flush()
     waiting, _ = rig.park("joins")
@@ -273,7 +273,7 @@ def test_a_log_that_is_over_before_it_is_read_refuses_operations_until_another_l
 
 
 def test_a_marker_behind_an_append_that_was_refused_waits_for_the_replay() -> None:
-    """Wait for the replay: the discarded shard would take the marker, and the loaded one would never see it."""
+    """The discarded shard would take the marker, and the loaded one would never see it."""
     rig = Rig(CoordinatorLogSettings(load_buffer_bytes=1_000))
     rig.schedule("kept", *(note(f"n{at}") for at in range(500)))
     rig.ports.logs.flush()
