@@ -142,7 +142,7 @@ class Killed:
 def test_nothing_is_lost_and_nothing_twice_by_kills_of_each_process(
     broker: BrokerUnderTest, run_job: Callable[..., Job], unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """The Python workers, the driver and all its processes, the broker, and the JVM are killed in a micro-batch each."""
+    """The Python workers, the driver and its processes, the broker, and the JVM are killed in a micro-batch each."""
     chance = random.Random(7)
     topic = unique("killed")
     create_topic(broker.bootstrap, topic, 3)

@@ -19,7 +19,7 @@ from tests.interop.test_every_client import CHECKS
 
 
 def test_the_table_is_what_the_suite_makes_when_everything_passes() -> None:
-    """Require a new table after a change of clients, their pinned versions, features or known gaps."""
+    """A change of clients, their pinned versions, features or known gaps needs a new table."""
     text = DOCUMENT.read_text()
     assert text[text.index(BEGIN) : text.index(END) + len(END)] == table(everything_passes())
 

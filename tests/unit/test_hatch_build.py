@@ -180,7 +180,7 @@ def test_a_source_that_is_edited_while_it_is_compiled_is_not_what_was_compiled(
 
 
 def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -> None:
-    """Include them: an sdist has all files of git except excluded ones, the image those that `.dockerignore` admits."""
+    """An sdist has all files of git except excluded ones, the image those that `.dockerignore` admits."""
     needed = ["hatch_build.py", "scripts/compile_passes.py", "protocol/passes", "pyproject.toml", "README.md"]
     needed += ["src/shareq/__init__.py"]  # has the version
     hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
@@ -200,7 +200,7 @@ def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -
 
 
 def test_a_module_is_whole_as_soon_as_it_is_there(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write it atomically, because running processes may import it."""
+    """Running processes may import it."""
     cut_off: list[Path] = []
 
     def copy(source: Path, target: Path) -> Path:

@@ -31,11 +31,11 @@ FREE: Final = (
     "protocol/passes/",
     "protocol/records/",
 )
-"""The places of what is called for each record or range, where keywords cost, and of what is generated."""
+"""The callables that are called for each record or range, where keywords cost time, and generated ones."""
 OF_A_FORMAT: Final = {"debug", "info", "warning", "error", "log", "pack"}
-"""Methods whose arguments stand in the order of a text or of a structure."""
+"""The methods whose arguments are in the order of a text or of a structure."""
 OF_MANY: Final = {"Table", "chain"}
-"""Callables that take any number of one kind."""
+"""The callables that take any number of one kind."""
 
 
 def long_calls(source: str) -> Iterator[tuple[int, str]]:

@@ -20,7 +20,7 @@ from tests.interop.support.security_matrix import (
 
 
 def test_the_results_are_what_the_suite_makes_when_everything_passes() -> None:
-    """Require new results after a change of clients, their pinned versions, login methods or known gaps."""
+    """A change of clients, their pinned versions, login methods or known gaps needs new results."""
     assert results() == Results(headings(), {kind: everything_passes() for kind in BROKERS})
 
 

@@ -49,7 +49,7 @@ def test_actions_are_named_by_their_commit(path: Path) -> None:
 
 
 def test_an_action_has_one_commit_everywhere() -> None:
-    """Pin paths below a repository (`codeql-action/init`) to the same commit, too."""
+    """Paths below a repository (`codeql-action/init`) are pinned to the same commit, too."""
     found: dict[str, set[str]] = {}
     for path in WORKFLOWS:
         for owner, name, commit in re.findall(r"uses: ([\w-]+)/([\w-]+)[\w/-]*@(.*)", path.read_text()):

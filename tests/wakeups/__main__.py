@@ -2,9 +2,9 @@
 when one is later than `--within` milliseconds.
 
 200 records of one group are released one after the other, each when the one before has come back: alone, beside 100,000
-ranges of another group that wait for longer, and beside as many of the same share partition. As many records with times
-of their own come beside others that wait for theirs (`dated.py`). Lateness is what the member sees, its request's way
-there and back included.
+ranges of another group that wait for longer, and beside as many of the same share partition. Then as many records with
+delivery times of their own come beside others that wait for theirs (`dated.py`). Lateness is measured at the member,
+including the way of its request and of the answer.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measured(delays: int, others: int) -> list[Lateness]:
-    """All three kinds, at a broker of their own."""
+    """Measure all three kinds at a broker of their own."""
     found: list[Lateness] = []
     with Broker(config=CONFIG) as own:
         with member_of(own.bootstrap, own.port, "prompt", records=delays, wait_s=WAIT_S) as member:
@@ -104,9 +104,9 @@ def _release_every_second(member: Member, records: int) -> None:
 
 
 def _late(member: Member, delays: int) -> list[float]:
-    """Seconds from the time of each record to the answer with it. ValueError for one that comes before its time.
+    """Return the seconds from the time of each record to the answer with it. Raise ValueError for one that comes early.
 
-    The broker counts in whole milliseconds, rounded down: from the client's view up to one of them may be missing.
+    The broker counts in whole milliseconds, rounded down, so one of them may be missing from the client's view.
     """
     offsets: list[int] = []
     while len(offsets) < delays:

@@ -1,5 +1,6 @@
-"""The lateness of records with times of their own beside 100,000 others of the same share partition, what these cost in
-memory, and that a kill of the broker loses none of them.
+"""The lateness of records with times of their own beside 100,000 others of the same share partition.
+
+Also the memory that the others take, and whether a kill of the broker loses any of them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ SOON_S: Final = 0.1
 
 
 class Dated(NamedTuple):
-    """Lateness of each record in seconds; MB that those that wait cost; how long a start was until all waited again."""
+    """The lateness of each record in seconds, the MB that waiting records take, and the seconds until all waited after
+    a start.
+    """
 
     late_s: list[float]
     more_mb: float
@@ -32,7 +35,7 @@ class Dated(NamedTuple):
 
 
 def dated(own: Broker, delays: int, others: int) -> Dated:
-    """Measure at a broker of which nothing else is asked. RuntimeError when a record is lost or comes early."""
+    """Measure at a broker that serves nothing else. Raise RuntimeError if a record is lost or comes early."""
     configs = {
         "share.auto.offset.reset": "earliest",
         "share.partition.max.record.locks": "300000",
@@ -59,7 +62,7 @@ def dated(own: Broker, delays: int, others: int) -> Dated:
 
 
 def _pass_all(member: Member, client: WireClient, offset: int) -> float:
-    """Append a record without a time, and take it: it is the only one that comes. The seconds that this took."""
+    """Append a record without a time and acquire it, alone; return the seconds that this took."""
     _append(client, 0)
     began = time.monotonic()
     found = member.take(timeout_s=120)

@@ -15,7 +15,6 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """Run a broker in a process of its own."""
     with Broker() as running:
         yield running
 
@@ -36,7 +35,6 @@ def connect(broker: Broker) -> Iterator[Callable[[], WireClient]]:
 
 @pytest.fixture
 def client(connect: Callable[[], WireClient]) -> WireClient:
-    """Return one connection."""
     return connect()
 
 

@@ -61,7 +61,7 @@ async def test_a_batch_raises_the_first_error_when_all_of_it_is_answered(broker:
 async def test_a_topic_that_does_not_exist_is_logged_once_while_it_is_waited_for(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Log it: a silent minute looks like a hanging producer."""
+    """A silent minute looks like a hanging producer."""
     with Broker(mode="thread", config={"auto.create.topics.enable": "false"}) as broker:
         async with Producer(broker.bootstrap, max_block_ms=600, properties={"retry.backoff.ms": "10"}) as producer:
             with pytest.raises(BrokerError, match="topic absent: UNKNOWN_TOPIC_OR_PARTITION"):
@@ -103,7 +103,7 @@ def test_a_producer_that_is_never_closed_warns_of_what_it_holds(broker: Broker) 
 
 
 def test_producer_and_share_consumer_run_on_uvloop(broker: Broker) -> None:
-    """Run on uvloop, which other libraries install and which lacks some of asyncio's options."""
+    """Other libraries install uvloop, which lacks some of asyncio's options."""
     uvloop = pytest.importorskip("uvloop")
     topic = broker.topic()
     group = broker.share_group()

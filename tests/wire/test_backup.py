@@ -99,7 +99,7 @@ def test_backups_are_listed_checked_and_removed(tmp_path: Path) -> None:
 
 
 def test_a_topic_that_was_deleted_is_not_in_the_backup(tmp_path: Path) -> None:
-    """Leave out a folder that the broker could not remove, so that its topic does not come back."""
+    """The broker could not remove its folder, which is left out so that the topic does not come back."""
     data, dest = tmp_path / "data", tmp_path / "backups"
     with Broker(data_dir=data) as broker:
         make(broker)
@@ -160,7 +160,7 @@ def manifest_of(data: Path) -> dict[tuple[str, int], LogRow]:
 
 
 def test_a_restored_folder_has_a_manifest_of_what_is_in_it(tmp_path: Path) -> None:
-    """Write one: otherwise a start takes later losses for an unfinished write."""
+    """Without one a start takes later losses for an unfinished write."""
     data, dest, new = tmp_path / "data", tmp_path / "backups", tmp_path / "new"
     with Broker(data_dir=data) as broker:
         make(broker)

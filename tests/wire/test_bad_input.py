@@ -93,7 +93,7 @@ def test_a_frame_that_never_ends_harms_nobody(broker: Broker, connect: Callable[
 
 
 def test_claimed_memory_is_not_taken(broker: Broker, connect: Callable[[], WireClient]) -> None:
-    """Apply the limit of 100 MiB a frame to received bytes, not to the announced size."""
+    """The limit of 100 MiB a frame applies to received bytes, not to the announced size."""
     before = resident_kb(broker.pid)
     offenders = [connect() for _ in range(20)]
     for offender in offenders:
@@ -127,7 +127,7 @@ def test_what_is_advertised_is_what_the_table_says(client: WireClient) -> None:
 
 
 def test_a_client_that_does_not_read_harms_nobody(broker: Broker, connect: Callable[[], WireClient]) -> None:
-    """Let answers pile up at the slow client's socket, not in the broker."""
+    """Answers pile up at the slow client's socket, not in the broker."""
     bystander, slow = connect(), connect()
     topic = create_topic_for(bystander, "slow reader")
     for _ in range(20):
@@ -142,7 +142,7 @@ def test_a_client_that_does_not_read_harms_nobody(broker: Broker, connect: Calla
 
 
 def test_many_clients_that_do_not_read_hold_little_together(broker: Broker, connect: Callable[[], WireClient]) -> None:
-    """Allow one answer each, within a common memory limit."""
+    """Each may hold one answer, within a common memory limit."""
     bystander = connect()
     topic, partitions = "topic-many-slow-readers", 16
     create_topic(bystander, topic, partitions)

@@ -35,7 +35,7 @@ class TestCelery(CeleryScenarios):
     """The common scenarios, and those of our broker alone."""
 
     def test_one_slow_task_delays_nobody(self, celery: Callable[..., CeleryWorkers]) -> None:
-        """Use one partition and two workers: with committed positions, later tasks would wait or be lost."""
+        """There is one partition with two workers: with committed positions, later tasks would wait or be lost."""
         running = celery()
         running.start()
         running.start()

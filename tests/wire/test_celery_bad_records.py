@@ -84,7 +84,7 @@ def test_a_task_due_after_max_delay_is_refused_where_it_is_sent(running: CeleryW
 
 
 def test_tasks_that_wait_for_their_eta_take_half_of_the_window_at_most(cluster: Broker, tmp_path: Path) -> None:
-    """Let 130 wait in a window of 100: the tasks after them are done, and each waiting one exists once."""
+    """130 wait in a window of 100: the tasks after them are done, and each waiting one exists once."""
     waiting = CeleryWorkers(cluster.bootstrap, tmp_path, {"share.partition.max.record.locks": "100"})
     try:
         waiting.start()

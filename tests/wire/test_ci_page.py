@@ -59,7 +59,7 @@ def test_a_broker_that_does_not_start_fails_the_step_with_its_log(runner: Path) 
 
 
 def test_inputs_reach_the_steps_by_the_environment_alone() -> None:
-    """Keep a caller's text out of the script."""
+    """A caller's text never gets into the script."""
     for step in STEPS.values():
         assert "${{" not in step["run"]
         assert step["env"].keys() <= {"VERSION", "PORT"}

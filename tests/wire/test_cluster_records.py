@@ -65,7 +65,6 @@ class Node:
             await asyncio.wait_for(self.news.wait(), 10)
 
     async def close(self) -> None:
-        """End everything."""
         self.feed.close()
         self.mirror.close()
         self.link.close()

@@ -132,7 +132,7 @@ def serve_with_files(limit: int, data_dir: Path, *, synced: bool = False) -> sub
 @pytest.mark.parametrize("limit", [64, 80, 128])
 @pytest.mark.parametrize("every_message", [False, True])
 def test_few_files_are_shared_by_connections_and_logs(tmp_path: Path, limit: int, every_message: bool) -> None:
-    """Keep some free: at the limit nothing could be accepted, written or imported, with many logs for ever."""
+    """At the limit nothing could be accepted, written or imported, with many logs for ever."""
     allowed = (limit - 40) // 2
     with serve_with_files(limit, tmp_path, synced=every_message) as process, contextlib.ExitStack() as stack:
         stack.callback(process.kill)  # harmless when it has ended

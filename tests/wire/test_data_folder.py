@@ -90,7 +90,7 @@ def test_a_folder_that_is_there_keeps_its_mode_and_a_line_says_who_can_read_it(t
 
 
 def test_a_folder_with_other_things_in_it_is_refused_and_not_touched(tmp_path: Path) -> None:
-    """Keep everything: once files and link targets were deleted, and `nginx-1/` renamed, without a log line."""
+    """Once files and link targets were deleted, and `nginx-1/` renamed, without a log line."""
     precious, folder = tmp_path / "precious", tmp_path / "home"
     (precious / "sub").mkdir(parents=True)
     (precious / "a.txt").write_text("a")
@@ -126,7 +126,7 @@ def test_other_things_that_come_later_are_left_alone(tmp_path: Path, killed: tup
 
 @pytest.mark.parametrize("size", [0, 20])
 def test_a_partition_metadata_that_a_loss_of_power_has_cut(tmp_path: Path, killed: tuple[Path, str], size: int) -> None:
-    """Start with it, because `meta.db` has the ids."""
+    """`meta.db` has the ids, so the broker starts."""
     data_dir = tmp_path / "data"
     shutil.copytree(killed[0], data_dir)
     for number in range(TOPICS):
@@ -153,7 +153,7 @@ def test_logs_without_any_metadata_are_refused_and_left_alone(tmp_path: Path, ki
 
 
 def test_metadata_that_is_older_than_the_logs_is_refused(tmp_path: Path) -> None:
-    """Restore old metadata beside newer logs, whose topics it lacks."""
+    """Old metadata is restored beside newer logs, whose topics it lacks."""
     data_dir, older = tmp_path / "data", tmp_path / "older"
     with Broker(data_dir=data_dir) as broker:
         broker.stop()

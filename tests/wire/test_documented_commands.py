@@ -77,7 +77,7 @@ _COMMAND: Final = re.compile(r"^(?:\$ \S|(?:shareq|curl|kcat|openssl|make|python
 
 
 def pages_with_commands() -> set[str]:
-    """Return them, without evidence (see below), the generated reference, and benchmarks."""
+    """Return these pages, without evidence (see below), the generated reference, and benchmarks."""
     found = set()
     for page in DOCS.glob("**/*.md"):
         name = str(page.relative_to(DOCS))
@@ -95,7 +95,7 @@ def test_every_page_with_commands_has_a_test_that_runs_them() -> None:
 
 @pytest.mark.parametrize("page", sorted(RUN_BY))
 def test_the_test_of_a_page_reads_it(page: str) -> None:
-    """Check that the named test reads the page."""
+    """The test that is named for a page reads that page."""
     text = (ROOT / RUN_BY[page]).read_text()
     assert Path(page).name in text, f"{RUN_BY[page]} does not name {page}"
 
@@ -108,7 +108,7 @@ def test_what_is_left_out_is_still_shown_and_is_done_elsewhere(page: str, begin:
 
 
 def test_the_commands_of_campaigns_exist() -> None:
-    """Check only that they exist: running them takes hours."""
+    """Running them takes hours, so only their existence is checked."""
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     shown = 0
     for page in [*DOCS.glob("evidence/*.md"), DOCS / "benchmarks.md"]:

@@ -107,7 +107,7 @@ def test_a_broker_with_certificates(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
-    """Skip only pip, as there is no other release here."""
+    """Only pip is skipped, as there is no other release here."""
     document = Document("maintenance.md")
     serve = document.command("shareq serve --data-dir shareq-data") + f" --listen 127.0.0.1:{free_port()}"
     with serving(serve, tmp_path):
@@ -167,7 +167,7 @@ def test_the_log_of_share_groups_alone(tmp_path: Path) -> None:
 
 
 def test_backups_and_what_comes_of_them(tmp_path: Path) -> None:
-    """Run the page's blocks in order: beside the broker, and after it."""
+    """The page's blocks run in order: beside the broker, and after it."""
     document = Document("maintenance.md")
 
     def run(begin: str) -> list[str]:

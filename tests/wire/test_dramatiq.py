@@ -115,7 +115,7 @@ def test_what_fails_for_good_is_a_dead_letter_with_its_reason(broker: Broker, pr
 def test_a_delayed_message_holds_up_no_other(
     broker: Broker, prefix: str, options: dict[str, Any], records: int
 ) -> None:
-    """Let the broker keep the message until it is due, or Dramatiq resend it then, as on Apache Kafka."""
+    """The broker keeps the message until it is due, or Dramatiq resends it then, as on Apache Kafka."""
     group = f"{prefix}default"
     done: list[tuple[str, float]] = []
     with app(broker, prefix, **options) as made:

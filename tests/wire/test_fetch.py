@@ -87,7 +87,7 @@ def session_request(
 
 
 def test_a_session_returns_only_what_is_new(client: WireClient, topic: str) -> None:
-    """KIP-227."""
+    """KIP-227: an incremental session returns only changed partitions."""
     create_topic(client, topic, partitions=2)
     parts = [FetchPartition(index, partition_max_bytes=1000) for index in (0, 1)]
     full = client.call(session_request(0, 0, *parts, topic=topic), 12, FetchResponse)

@@ -49,7 +49,7 @@ class ForwardingFolder(DataFolderGround):
 
     @classmethod
     async def before(cls, bootstrap: str, env: Environment, config: BrokerConfig) -> ForwardingFolder:
-        """Return one in front of the cluster at an address."""
+        """Return a folder in front of the cluster at an address."""
         link = NetworkLink(ClientConfig.from_properties({"bootstrap.servers": bootstrap}))
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         link.send(None, ApiVersionsRequest("shareq", "1")).on_complete(answer.set_result)
@@ -69,7 +69,6 @@ class ForwardingFolder(DataFolderGround):
     topics: TopicMirror
 
     def close(self, *, clean: bool) -> None:
-        """Close the folder and the link."""
         self.topics.close()
         self.link.close()
         super().close(clean=clean)

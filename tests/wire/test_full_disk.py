@@ -155,7 +155,7 @@ def keep_bytes(client: WireClient, topic: str, size: int) -> None:
 
 
 def test_a_disk_that_the_broker_has_filled(disk: Path, broker: Broker) -> None:
-    """Refuse records first, then continue without touching the reserve."""
+    """Records are refused first; later work continues without touching the reserve."""
     with WireClient(broker.address) as client:
         topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
         until((disk / "reserve").exists)
@@ -177,7 +177,7 @@ def test_a_disk_that_the_broker_has_filled(disk: Path, broker: Broker) -> None:
 @pytest.mark.parametrize("ends", ["stopped", "killed"])
 @pytest.mark.parametrize("frees", ["DeleteRecords", "DeleteTopics", "retention"])
 def test_a_disk_without_a_byte_left(disk: Path, broker: Broker, frees: str, ends: str) -> None:
-    """Free space with 0 bytes left, where retention, DeleteRecords and DeleteTopics once failed."""
+    """Retention, DeleteRecords and DeleteTopics once failed with 0 bytes left."""
     with WireClient(broker.address) as client:
         topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
         create_topic(client, "other", configs=SMALL_SEGMENTS)

@@ -107,7 +107,7 @@ def test_a_server_that_does_not_answer_as_a_broker_is_unhealthy(answer: bytes, t
 
 
 def test_silence_ends_at_the_timeout() -> None:
-    """Connect to a port that the system accepts but no program serves, like a hanging broker."""
+    """The port is one that the system accepts connections on but no program serves, like a hanging broker."""
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         pytest.raises(UnhealthyError, match=r"no answer within 0\.2 s"),
@@ -116,7 +116,7 @@ def test_silence_ends_at_the_timeout() -> None:
 
 
 def test_an_answer_that_trickles_in_ends_at_the_timeout() -> None:
-    """Apply the timeout to the whole answer, not to each piece."""
+    """The timeout is for the whole answer, not for each piece."""
     unhealthy = threading.Event()
 
     def trickle(connection: socket.socket) -> None:

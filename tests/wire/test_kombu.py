@@ -174,7 +174,7 @@ def test_fanout_goes_to_all_who_listen(connect: Connect, name: str) -> None:
 
 
 def test_what_is_said_to_all_is_handed_on_before_messages(connect: Connect, name: str) -> None:
-    """Deliver broadcasts first: Celery may revoke a task just before sending it."""
+    """Celery may revoke a task just before sending it."""
     connection, queue = connect(), queue_of(name)
     news = Queue(f"{name}-news", Exchange(f"{name}-news", type="fanout"), auto_delete=True)
     order: list[str] = []
@@ -262,7 +262,7 @@ def test_a_cancelled_consumer_releases_what_it_was_not_handed(connect: Connect, 
 
 
 def test_a_cancelled_consumer_takes_nothing_that_comes_later(connect: Connect, name: str) -> None:
-    """End its fetch waiting at the broker, which would acquire the next messages."""
+    """Its fetch that waits at the broker would acquire the next messages, so it ends."""
     connection, queue = connect(), queue_of(name)
     send(connection, queue, 0)
     taking = Taking(connection, queue)

@@ -34,7 +34,6 @@ LISTENER = "kafka_server_socket_server_metrics"
 
 
 def get(url: str | None) -> tuple[str, str]:
-    """Return content type and body."""
     assert url is not None
     with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
@@ -160,7 +159,7 @@ def test_the_address_of_the_broker_itself_is_one_line_and_code_2(tmp_path: Path)
 
 
 def test_a_port_that_only_listening_shows_to_be_taken(tmp_path: Path) -> None:
-    """Detect the conflict at listen: two sockets can be bound, on all addresses and on one."""
+    """Two sockets can be bound, on all addresses and on one, so the conflict shows only at listen."""
     port = free_port()
     options = ["--listen", f"0.0.0.0:{port}", "--insecure", "--data-dir", str(tmp_path)]
     result = run(*options, "--metrics", f"127.0.0.1:{port}")
@@ -172,7 +171,7 @@ def test_a_port_that_only_listening_shows_to_be_taken(tmp_path: Path) -> None:
 
 
 def test_two_brokers_that_start_at_once_on_one_port(tmp_path: Path) -> None:
-    """Let the first to listen have the port; the other reports the conflict."""
+    """The first to listen has the port; the other reports the conflict."""
 
     class Late(Server):
         async def _start_broker(self) -> RunningBroker:

@@ -14,7 +14,7 @@ from tests.support.scenarios.migration import GROUP, TOPIC, drained, filled
 
 @pytest.mark.parametrize("victim", ["command", "source", "target"])
 def test_workers_that_go_on_lose_nothing_and_get_nothing_again_that_was_confirmed(victim: str) -> None:
-    """Let old workers continue during the move; after the cut-over none of their work is confirmed."""
+    """Old workers continue during the move; after the cut-over none of their work is confirmed."""
     with Broker(config={"group.share.record.lock.duration.ms": "15000"}) as first, Broker() as second:
 
         def strike() -> None:
@@ -29,7 +29,7 @@ def test_workers_that_go_on_lose_nothing_and_get_nothing_again_that_was_confirme
 
 
 def test_a_group_may_go_on_at_the_old_cluster_after_all() -> None:
-    """Run docs/moving.md: after a cut-over nothing is confirmed there until its state is forgotten."""
+    """As docs/moving.md says, nothing is confirmed there after a cut-over until its state is forgotten."""
     with Broker() as first, Broker() as second:
         filled(first.bootstrap)
         old = Shell(first.bootstrap)

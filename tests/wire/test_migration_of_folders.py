@@ -140,7 +140,7 @@ def children(pid: int) -> list[int]:
 
 
 def test_other_users_of_the_machine_have_no_way_into_the_folder(tmp_path: Path) -> None:
-    """Require a login that only the command knows, because all users can reach the port."""
+    """All users can reach the port, so a login is required that only the command knows."""
     begin(tmp_path / "data")
     command = [sys.executable, "-P", "-m", "shareq.ops.migrate.folder_process"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as broker:

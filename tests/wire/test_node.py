@@ -43,7 +43,7 @@ def cluster() -> Iterator[Broker]:
 
 
 def test_a_node_serves_share_groups_and_the_next_one_goes_on_where_it_was(tmp_path: Path, cluster: Broker) -> None:
-    """Redeliver no confirmed record, and store nothing on this machine."""
+    """No confirmed record comes again, and nothing is stored on this machine."""
     topic = cluster.topic("parcels", 1)
     with node_process(tmp_path, cluster.bootstrap) as node:
         node.wait_until_ready()
@@ -95,7 +95,7 @@ def test_a_node_goes_on_when_its_cluster_was_away(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_how_a_node_is_started_and_used(tmp_path: Path, cluster: Broker) -> None:
-    """Run every command of docs/cluster.md as written, except for names and ports."""
+    """Every command of docs/cluster.md runs as written, except for names and ports."""
     topic, port = cluster.topic("orders", 1), free_port()
     cluster.produce(topic, b"an order")
     text = (DOCS / "cluster.md").read_text().replace("kafka-1:9092,kafka-2:9092", cluster.bootstrap)
@@ -144,7 +144,7 @@ async def test_a_cluster_that_is_not_reached_is_one_line_with_its_addresses(monk
 
 
 async def test_brokers_at_addresses_that_are_not_reached_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report the most frequent mistake: advertised listeners that the node's machine cannot reach."""
+    """The most frequent mistake is advertised listeners that the node's machine cannot reach."""
     monkeypatch.setattr(command, "PATIENCE_MS", 600)
     elsewhere = f"127.0.0.1:{free_port()}"
     with (
@@ -214,7 +214,7 @@ def rights_in(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 async def test_what_a_node_says_at_its_start_gets_its_user_the_rights_that_it_needs(
     tmp_path: Path, secured: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Run each command behind "Mend:" as the cluster's operator, until none is left."""
+    """The cluster's operator runs each command behind "Mend:", until none is left."""
     operator = tmp_path / "operator.properties"
     operator.write_text("".join(f"{name}={value}\n" for name, value in login("carol").items()))
     operator.chmod(0o600)

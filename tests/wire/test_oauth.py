@@ -95,7 +95,7 @@ def test_a_token_lets_in(broker: Broker, folder: Path) -> None:
 
 @pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
 def test_keys_of_a_server(tmp_path: Path) -> None:
-    """Start while the key server is down: tokens are refused until the keys are available."""
+    """The key server is down at the start: tokens are refused until the keys are available."""
     authority = Authority(tmp_path)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Keys)
     context = authority.server_context(authority.sign("server", "DNS:localhost"))

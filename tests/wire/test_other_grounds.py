@@ -106,7 +106,7 @@ async def test_a_start_that_fails_leaves_no_ground_open(monkeypatch: pytest.Monk
 
 
 def test_a_signal_ends_a_start_that_waits_for_its_ground() -> None:
-    """Exit as after a stop: nothing has failed."""
+    """The exit code is that of a stop: nothing has failed."""
     grounds = Grounds()
 
     async def for_ever() -> None:

@@ -40,7 +40,7 @@ PAGES: Final = (
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """Language and text of each block of a page."""
+    """Yield language and text of each block of a page."""
     return _BLOCK.findall((DOCS / page).read_text())
 
 
@@ -160,7 +160,7 @@ def test_the_broker_of_a_page_starts(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", ["start/python.md", "start/shell.md"])
 def test_what_a_page_installs_is_what_the_tests_use(page: str) -> None:
-    """Check without running pip, which would only fetch it again."""
+    """pip does not run: it would only fetch it again."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     ((what,),) = [re.findall(r"pip install (.*)$", text, re.MULTILINE) for _, text in blocks(page)[:1]]
     for each in what.split():

@@ -32,7 +32,7 @@ from tests.support.processes import finished
 from tests.support.waiting import until
 
 NOWHERE = Shell("unused:1")
-"""A shell that calls commands in this process; `run` starts a process."""
+"""A shell without a cluster, which calls commands in this process; `run` starts a process."""
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -127,7 +127,7 @@ def stopped_cleanly(process: subprocess.Popen[bytes], data: Path) -> bool:
 
 @pytest.mark.parametrize("redirections", ["<&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_are_none_of_the_brokers_files(tmp_path: Path, redirections: str) -> None:
-    """Reopen them: otherwise the broker's files get their numbers, and libuv aborts on closing one."""
+    """Otherwise the broker's files get their numbers, and libuv aborts on closing one."""
     with serving(tmp_path / "data", redirections) as (process, _):
         process.terminate()
         assert stopped_cleanly(process, tmp_path / "data")
@@ -157,7 +157,7 @@ def test_an_answer_that_cannot_be_written_is_one_line_and_code_1(arguments: list
 
 
 def test_a_terminal_that_goes_away_is_a_clean_stop(tmp_path: Path) -> None:
-    """Stop on SIGHUP, as Apache Kafka does."""
+    """SIGHUP stops the broker, as in Apache Kafka."""
     with serving(tmp_path / "data") as (process, log):
         process.send_signal(signal.SIGHUP)
         assert stopped_cleanly(process, tmp_path / "data")
@@ -216,7 +216,7 @@ JAAS = "plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLogin
     ],
 )
 def test_another_address_leaves_authentication_as_it_is(tmp_path: Path, lines: tuple[str, ...]) -> None:
-    """Override a SASL listener's address by --listen HOST:0."""
+    """--listen HOST:0 overrides a SASL listener's address."""
     (tmp_path / "server.properties").write_text("\n".join((*lines, "sasl.enabled.mechanisms=PLAIN")))
     options = ["--config", str(tmp_path / "server.properties")]
     with (
@@ -316,7 +316,7 @@ def test_a_silent_connection_is_closed() -> None:
 
 
 def test_memory_of_a_fresh_broker(connect: Callable[[], WireClient], broker: Broker) -> None:
-    """Use at most 60 MB when idle."""
+    """It is at most 60 MB when idle."""
     connect().call(ApiVersionsRequest(), 0, ApiVersionsResponse)
     status = Path(f"/proc/{broker.pid}/status").read_text()
     resident_kb = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))

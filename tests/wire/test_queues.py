@@ -53,7 +53,7 @@ def test_a_failed_job_comes_again_after_1_2_and_4_seconds_while_others_flow() ->
 
 
 def test_a_job_comes_at_its_time_and_others_pass_it() -> None:
-    """Allow two to swap on a slow machine, but none to come early."""
+    """On a slow machine two may swap, but none may come early."""
     expected, printed = run("delays.py", "delays.md")
     assert sorted(printed) == sorted(expected)
     assert printed[0] == expected[0]
@@ -79,7 +79,6 @@ def test_customers_are_served_in_order_by_any_worker() -> None:
 
 
 def test_without_order_a_quick_step_overtakes_a_slow_one() -> None:
-    """Show that the test above can fail."""
     expected, printed = run("order_by_key.py none")
     for lines in (expected, printed[-3:]):
         orders = [line.split(": ")[1].split(", ") for line in lines]

@@ -30,7 +30,6 @@ TOKEN = "wire-operator-0123456789"
 def get(
     url: str | None, token: str | None = TOKEN, context: ssl.SSLContext | None = None
 ) -> tuple[int, dict[str, Any]]:
-    """Return status and body."""
     assert url is not None
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     try:

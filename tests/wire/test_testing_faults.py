@@ -130,7 +130,7 @@ def test_a_share_fetch_is_refused_and_its_session_goes_on(
 
 
 def test_a_fetch_of_a_session_is_refused_once_its_partitions_are_named_again(broker: Broker) -> None:
-    """Make the client open a new session, which does not count as a hit: fetches in a session name no partitions."""
+    """Fetches in a session name no partitions; the client has to open a new session, which does not count as a hit."""
     topic = broker.topic()
     with KafkaConsumer(
         topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50
@@ -147,7 +147,6 @@ def test_a_fetch_of_a_session_is_refused_once_its_partitions_are_named_again(bro
 
 
 def fetched(broker: Broker, consumer: KafkaConsumer) -> list[Any]:
-    """Return the next records."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for found in consumer.poll(timeout_ms=100).values():
@@ -269,7 +268,7 @@ def test_a_crash_is_waited_for_and_the_broker_restarted_at_once(broker: Broker, 
 
 
 def test_helpers_of_a_broker_that_is_away_fail_at_once(broker: Broker) -> None:
-    """Fail without retries: only the test itself could restart the broker."""
+    """Only the test itself could restart the broker, so nothing is retried."""
     topic = broker.topic()
     with broker.faults.on("Produce").crash() as fault:
         with WireClient(broker.address) as client, suppress(ConnectionClosed, ConnectionError):
@@ -288,7 +287,7 @@ def test_helpers_of_a_broker_that_is_away_fail_at_once(broker: Broker) -> None:
 
 
 def test_a_broker_is_restarted_while_a_fault_ends_it(broker: Broker) -> None:
-    """Restart without waiting: the process ends while it is being stopped."""
+    """The process ends while it is being stopped."""
     topic = broker.topic()
     for _ in range(5):
         fault = broker.faults.on("Produce").crash()
@@ -309,7 +308,7 @@ def test_faults_of_a_stopped_broker_say_how_often_they_were_applied(broker: Brok
 
 
 def test_a_queue_that_would_get_no_letters_is_refused_by_the_helper(broker: Broker) -> None:
-    """Refuse a property that Apache Kafka accepts, archiving dead records without letters."""
+    """Apache Kafka accepts the property, and archives dead records without letters."""
     with pytest.raises(ValueError, match=r"dead_letters='dlq': must begin with 'dlq\.'"):
         broker.share_group(dead_letters="dlq")
     assert broker.share_group("g", dead_letters="dlq.t") == "g"
@@ -349,7 +348,7 @@ def test_a_lost_leader_takes_the_locks_with_it(broker: Broker, group: str, membe
 
 
 def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
-    """Refuse nothing for the other partition."""
+    """The other partition refuses nothing."""
     topic = broker.topic(partitions=2)
     broker.produce(topic, "x", partition=0)
     broker.produce(topic, "y", partition=1)
@@ -370,7 +369,7 @@ def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
 
 
 def test_a_lost_leader_comes_back_in_an_epoch_that_clients_believe(broker: Broker) -> None:
-    """Raise the leader epoch: clients drop metadata with an older one than they have seen."""
+    """Clients drop metadata with an older leader epoch than they have seen."""
     topic = broker.topic()
 
     def epoch() -> int:
@@ -410,7 +409,7 @@ def test_clients_wait_for_a_lost_leader_and_go_on(broker: Broker) -> None:
 
 
 def test_a_transaction_ends_when_its_leader_is_back(broker: Broker) -> None:
-    """Write the decided marker as soon as possible."""
+    """The decided marker is written as soon as possible."""
     topic = broker.topic()
     producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t", "log_level": 0})
     producer.init_transactions(20)

@@ -102,7 +102,7 @@ def test_brokers_die_with_a_test_that_is_killed(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_broker_that_hangs_dies_with_its_test_too() -> None:
-    """Let the kernel end a stopped process, which reads no socket, with its parent."""
+    """The process is stopped and reads no socket; the kernel ends it with its parent."""
     command = [sys.executable, "-c", SCRIPT, "process"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=child_environment()) as test:
         assert test.stdout is not None
@@ -171,7 +171,7 @@ def test_a_property_of_a_container_that_there_is_not_is_refused_and_what_is_of_t
 
 @pytest.mark.parametrize("mode", ["process", "thread", "command"])
 def test_nothing_is_left_open_at_the_end_of_a_program(mode: str) -> None:
-    """Check also a broker that did not start."""
+    """A broker that did not start is checked, too."""
     script = f"""
 from shareq.testing import Broker, BrokerFailed, KafkaContainer
 
@@ -266,7 +266,7 @@ def test_an_ephemeral_broker_ends_with_a_parent_that_is_killed(tmp_path: Path) -
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_an_ephemeral_broker_whose_parent_was_faster_ends_with_the_shell_of_the_session(tmp_path: Path) -> None:
-    """Run `(shareq serve --ephemeral &)`, whose parent shell ends before the broker looks."""
+    """The parent shell of `(shareq serve --ephemeral &)` ends before the broker looks."""
     out = tmp_path / "out"
     command = f"(exec {shlex.join(EPHEMERAL)} > {shlex.quote(str(out))} 2>/dev/null &); read -r _"
     shell = subprocess.Popen(
@@ -294,7 +294,7 @@ def test_an_ephemeral_broker_has_no_folder_to_keep(tmp_path: Path) -> None:
 
 
 def test_starts_are_quick_after_the_first() -> None:
-    """Allow ten times an idle machine's 10 and 25 ms."""
+    """They may take ten times an idle machine's 10 and 25 ms."""
     for mode, most_s in (("thread", 0.5), ("process", 1.0)):
         took = []
         for _ in range(6):

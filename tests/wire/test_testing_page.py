@@ -44,7 +44,6 @@ def place_order():
 
 
 def snippet(begin: str) -> str:
-    """Return the snippet with this beginning."""
     (found,) = [each for each in SNIPPETS if each.startswith(begin)]
     return str(found)
 
@@ -80,7 +79,7 @@ def test_the_tests_pass(tmp_path: Path) -> None:
 
 
 def test_a_failure_shows_the_line_that_the_page_shows(tmp_path: Path) -> None:
-    """Ignore the time, the connection's number and the client's versions."""
+    """The time, the connection's number and the client's versions are ignored."""
     ((heading, line),) = re.findall(r"^(-+ shareq broker: transcript -+)\n +\S+ (#.*)$", PAGE, re.MULTILINE)
     failing = snippet("import pytest\n").replace('["a vase"]', '["another vase"]')
     shown = pytest_of(tmp_path, failing, code=1)

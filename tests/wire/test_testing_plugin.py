@@ -76,7 +76,7 @@ def test_it(shareq_broker):
 
 @pytest.mark.parametrize("mode", ["thread", "process"])
 def test_a_failure_shows_what_was_asked_before_the_helpers_polled(tmp_path: Path, mode: str) -> None:
-    """Poll more often than the number of requests kept."""
+    """The helpers poll more often than the number of requests kept."""
     suite = """
 from confluent_kafka.admin import AdminClient, NewTopic
 

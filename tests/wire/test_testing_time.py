@@ -54,7 +54,7 @@ def test_a_silent_member_of_a_share_group_is_removed(broker: Broker, client: Wir
 
 
 def test_a_delay_of_redelivery_ends(broker: Broker) -> None:
-    """Redeliver three hours after the first failure, six after the second."""
+    """Records come again three hours after the first failure, six after the second."""
     hours = {"shareq.redelivery.backoff.ms": "10800000", "shareq.redelivery.backoff.max.ms": "86400000"}
     topic, group = broker.topic(), broker.share_group(config=hours)
     broker.produce(topic, "a vase")

@@ -130,7 +130,7 @@ def described(client: WireClient) -> dict[str, DescribeConfigsResourceResult]:
 
 
 def test_certificates_are_renewed_by_alter_configs(pki: Pki, broker: Broker) -> None:
-    """Answer once new connections get the new certificate (dynamic listener configuration)."""
+    """The answer comes once new connections get the new certificate (dynamic listener configuration)."""
     key = {LOCATION: str(pki.again.both)}
     with WireClient(broker.address, tls=pki.trusting()) as admin:
         assert alter(admin, key).error_code == ErrorCode.NONE
@@ -162,7 +162,7 @@ def test_the_same_file_given_again_is_read_again(pki: Pki, broker: Broker) -> No
 
 
 def test_keys_as_texts_are_never_shown(pki: Pki) -> None:
-    """Configure the listener's whole key store as text instead of a file."""
+    """The listener's whole key store is a text instead of a file."""
     static = {
         "ssl_keystore_location": "",
         "listener_name_ssl_ssl_keystore_certificate_chain": pki.server.certificate.read_text(),

@@ -20,7 +20,6 @@ ORDERS = "orders-0/00000000000000000000.log"
 
 
 def use(broker: Broker) -> None:
-    """Write records over three segments and a transactional id, for a coordinator's log."""
     with WireClient(broker.address) as client:
         create_topic(client, "orders", configs={"segment.bytes": str(1 << 20)})
         for number in range(40):

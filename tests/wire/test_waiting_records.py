@@ -49,7 +49,7 @@ async def send(broker: Broker, topic: str, *rows: Row) -> None:
 
 
 async def test_what_is_behind_more_waiting_records_than_the_window_takes_goes_on(broker: Broker) -> None:
-    """Keep each record's time, key and headers; lose or start none."""
+    """Each record keeps its time, key and headers; none is lost, or started early."""
     topic = "crowded"
     await asyncio.to_thread(broker.topic, topic)
     due = b"%d" % round((time.time() + 3_600) * 1000)

@@ -121,7 +121,7 @@ def test_a_worker_and_its_sender(guarded: Guarded) -> None:
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 def test_a_task_of_taskiq(guarded: Guarded, run: Callable[[Coroutine[Any, Any, None]], None]) -> None:
-    """Run `taskiq worker`, which uses uvloop if installed."""
+    """`taskiq worker` uses uvloop if installed."""
     properties = {**security(guarded), "sasl.username": "alice", "sasl.password": "wonderland"}
 
     async def send_and_work() -> None:

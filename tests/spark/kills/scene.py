@@ -25,8 +25,7 @@ from tests.spark.kills.ledger import Acquired, Checkpoint, Confirmed, Ended, Eve
 PATIENCE_S = 150.0
 """The timeout of each wait, in seconds. Only a fault reaches it."""
 BUSY = "failed to connect back"
-"""The error when a Python process does not start in Spark's ten seconds, as on a busy machine; no setting changes them.
-"""
+"""The error when a Python process takes more than ten seconds to start; no setting of Spark changes that limit."""
 ALONE_S = 20.0
 """The longest time that the other member has the group for itself: longer than a killed member keeps its partitions."""
 

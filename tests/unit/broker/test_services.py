@@ -91,7 +91,6 @@ class Rig:
             self.services.made = made(self.news, *names)
 
     def about(self, news: str) -> list[str]:
-        """Return this notification once for each service, with its name in front."""
         return [f"{name} {news}" for name in ALL]
 
 

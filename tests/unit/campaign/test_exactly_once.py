@@ -25,7 +25,6 @@ TARGET = TopicPartition("target", 0)
 
 
 def batch(*rows: RecordData) -> bytearray:
-    """Build a batch of the producer's transaction."""
     return build_batch(rows, timestamp_ms=0, producer_id=PRODUCER, producer_epoch=0, transactional=True)
 
 

@@ -92,7 +92,7 @@ MOST = 2**31 - 1
 def test_numbers_have_the_defaults_and_bounds_of_the_clients_they_come_from(
     name: str, field: str, default: int, least: int
 ) -> None:
-    """Use the values of Apache Kafka 4.3.1's ProducerConfig and CommonClientConfigs, and of librdkafka."""
+    """The values are those of Apache Kafka 4.3.1's ProducerConfig and CommonClientConfigs, and of librdkafka."""
     room = {"fetch.max.bytes": "1"} if name == "receive.message.max.bytes" else {}
     most = MOST - 512 if name == "fetch.max.bytes" else MOST
     if name == "fetch.max.bytes":
@@ -169,7 +169,7 @@ def test_refused_properties_say_why(name: str) -> None:
 
 
 def test_an_unknown_property_is_refused_without_its_value() -> None:
-    """Leave the value out: the name may be a misspelt secret's."""
+    """The name may be a misspelt secret's."""
     message = refused({"sasl.pasword": SECRET, **SCRAM})
     assert message == "sasl.pasword: is not a property of this client; did you mean sasl.password?"
 

@@ -152,7 +152,7 @@ def test_an_idle_connection_on_which_something_comes_is_not_used(connect: Open) 
 
 
 def test_what_interrupts_a_wait_ends_the_connection(connect: Open) -> None:
-    """Close the connection: half a frame may have been read, and the rest would be taken for the next one."""
+    """Half a frame may have been read, and the rest would be taken for the next one."""
     clock = Clock()
     connection, _ = connect({ApiKey.METADATA: lambda _: None}, clock=clock)
     exchange = submit(connection, MetadataRequest([]), after(LATER))
@@ -207,7 +207,7 @@ def test_a_login_that_is_refused_ends_the_connection(connect: Open) -> None:
 
 
 def test_an_answer_that_came_in_time_is_taken_after_the_deadline_too(connect: Open) -> None:
-    """Accept it: a caller that waits for several brokers may read it late."""
+    """A caller that waits for several brokers may read it late."""
     clock = Clock()
     connection, _ = connect({ApiKey.METADATA: numbered()}, clock=clock)
     exchange = submit(connection, MetadataRequest([]), clock() + LATER)

@@ -246,7 +246,7 @@ def test_ids_leaders_and_partitions(world: World) -> None:
 
 
 def test_names_and_ids_are_asked_for_apart(world: World) -> None:
-    """Send separate requests: Apache Kafka ignores names in a request that has ids."""
+    """Apache Kafka ignores names in a request that has ids."""
     broker = world.broker(1)
     world.topics = [topic(1), topic(2, name="u", topic_id=b"u" * 16)]
     network = world.network(broker)
@@ -357,7 +357,7 @@ def test_a_topic_that_may_come_is_left_out_until_it_does(world: World, error: Er
 
 
 def test_partitions_of_a_topic_that_has_an_error(world: World) -> None:
-    """Return partitions despite a topic's error; without any raise the error, with the topic's name if known."""
+    """A topic with an error may have partitions; without any the error is raised, with the topic's name if known."""
     world.topics = [topic(1, 1)]
     world.topics[0].error_code = ErrorCode.LEADER_NOT_AVAILABLE
     network = world.network(world.broker(1))
@@ -393,7 +393,7 @@ def test_a_coordinator_that_metadata_does_not_name_is_reached_where_it_said(worl
 
 
 def test_no_topic_is_created_and_none_is_returned_that_was_not_asked_for(world: World) -> None:
-    """Never send a Metadata request with null instead of a list, which would ask for all topics."""
+    """A Metadata request never has null instead of a list, which would ask for all topics."""
     broker = world.broker(1)
     network = world.network(broker)
     network.connection(1)

@@ -116,7 +116,7 @@ def test_a_batch_that_is_too_large_is_split(world: World) -> None:
 
 
 def test_the_numbers_of_a_batch_that_failed_are_not_used_again(world: World) -> None:
-    """Do not reuse them: the broker may have stored the batch, and the next would be out of order or a duplicate."""
+    """The broker may have stored the batch, and the next would be out of order or a duplicate."""
     broker = taking(world, 0, ErrorCode.INVALID_RECORD, 0)
     ids = iter((5, 6))
     broker.scripts[ApiKey.INIT_PRODUCER_ID] = lambda _: InitProducerIdResponse(producer_id=next(ids), producer_epoch=0)

@@ -58,7 +58,7 @@ def test_the_first_request_asks_for_versions_in_the_newest_version() -> None:
 
 
 def test_an_old_broker_says_in_version_0_what_it_knows() -> None:
-    """Retry in the version that the old broker returns in version 0 (KIP-511)."""
+    """The client asks again in the version that the old broker returns in version 0 (KIP-511)."""
     dialogue = protocol()
     setup = dialogue.setup()
     refusal = api_versions({ApiKey.API_VERSIONS: (0, 2)}, ErrorCode.UNSUPPORTED_VERSION)
@@ -186,7 +186,7 @@ def test_a_broker_that_cannot_do_scram_is_named() -> None:
 
 
 def test_the_login_again_on_a_connection_in_use() -> None:
-    """Authenticate again on a connection in use (KIP-368)."""
+    """A connection in use authenticates again (KIP-368)."""
     dialogue, setup, frame = login("PLAIN", lambda _: SaslHandshakeResponse(0, ["PLAIN"]))
     done = SaslAuthenticateResponse(error_message=None, session_lifetime_ms=5)
     with pytest.raises(StopIteration):

@@ -152,7 +152,7 @@ def test_the_next_answer_is_asked_for_before_the_last_is_handed_out(leader: Lead
 
 
 def test_no_more_is_asked_for_than_the_range_needs(leader: Leader) -> None:
-    """Estimate the size by the partition's records so far."""
+    """The size is estimated by the partition's records so far."""
     leader.log = {first: batch(first, 10, size=20_000) for first in range(0, 1000, 10)}
     fetcher = leader.fetcher()
     list(fetcher.fetch(TOPIC_ID, TOPIC, 0, 0, 9))
@@ -187,13 +187,13 @@ def test_a_lost_connection_is_made_again(leader: Leader) -> None:
 
 
 def test_a_high_watermark_that_lags_is_waited_for(leader: Leader) -> None:
-    """Wait: a new leader may not yet know its followers' offsets."""
+    """A new leader may not yet know its followers' offsets."""
     leader.said.extend([leader.part(), leader.part()])
     assert len(leader.fetch(0, 9)) == 1
 
 
 def test_offsets_beyond_the_end_are_not_passed_over(leader: Leader) -> None:
-    """Raise OffsetsGone: these offsets were acquired once, so a log without them has lost them."""
+    """These offsets were acquired once, so a log without them has lost them; OffsetsGone is raised."""
     leader.end = 20
     leader.said.extend([leader.part()] * 1000)
     with pytest.raises(OffsetsGone, match="partition t-0: offset 20 is not in the log, which has 0 to 19"):

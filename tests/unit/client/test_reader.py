@@ -149,7 +149,7 @@ def test_an_end_that_comes_slowly_is_waited_for(world: World) -> None:
 
 @pytest.mark.parametrize("damaged", [0, 1])
 def test_records_that_cannot_be_read_are_named_and_not_asked_for_again(world: World, damaged: int) -> None:
-    """Name a batch that is wrongly marked as compressed, or whose records end too soon."""
+    """One batch is wrongly marked as compressed, and the records of another end too soon."""
     data = bytearray(batch(0, b"a", b"b"))
     if damaged:
         data[57:63] = b"\x7f" * 6  # lengths of records

@@ -180,7 +180,6 @@ def _parameter(of: inspect.Parameter) -> str:
 
 
 def recorded() -> dict[str, dict[str, Any]]:
-    """Return the recorded promises."""
     found: dict[str, dict[str, Any]] = json.loads(RECORD.read_text())
     return found
 

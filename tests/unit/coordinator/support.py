@@ -139,7 +139,6 @@ class Log(Generic[ShardT]):
         self.shard = self.loaded()
 
     def advance(self, ms: int) -> None:
-        """Let time pass, and run the shard's deadlines on the way."""
         end = self._time.now_ms + ms
         while (deadline := self.shard.next_deadline_ms()) is not None and deadline <= end:
             self._time.now_ms = max(deadline, self._time.now_ms)

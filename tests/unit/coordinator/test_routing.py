@@ -46,7 +46,7 @@ def test_the_smallest_int32_has_absolute_value_zero() -> None:
 def test_partition_is_the_java_hash_of_the_key_text(
     group_id: str, partition: int, string_hash: int, state_partition: int
 ) -> None:
-    """Use abs(String.hashCode) mod N, as Apache Kafka 4.3.1 does, not murmur."""
+    """It is abs(String.hashCode) mod N, as in Apache Kafka 4.3.1, not murmur."""
     key = SharePartitionKey(group_id, TOPIC_ID, partition)
     assert key.text() == f"{group_id}:AQIDBAUGBwgJCgsMDQ4PEA:{partition}"
     assert java_string_hash(key.text()) == string_hash
@@ -54,7 +54,7 @@ def test_partition_is_the_java_hash_of_the_key_text(
 
 
 def test_a_long_group_name_is_hashed_once_for_all_partitions_of_a_request() -> None:
-    """Hash it once; deleting 1,100 partitions of a group with a name of 32 KB took 0.27 s in one turn."""
+    """Deleting 1,100 partitions of a group with a name of 32 KB once took 0.27 s in one turn."""
     group_id = "\N{GRINNING FACE}z" * 10_000
     before = routing._group_hash.cache_info().misses
     for partition in range(1_000):

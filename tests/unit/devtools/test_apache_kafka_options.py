@@ -13,7 +13,7 @@ FEATURES = "__cluster_metadata-0/0.checkpoint"
 
 @pytest.mark.parametrize(("version", "has_them"), [("3.9.1", False), ("4.0", False), ("4.1", True), ("4.4", True)])
 def test_share_groups_are_switched_off_where_a_release_has_them(version: str, has_them: bool) -> None:
-    """Omit the option for releases that do not know the feature, because they refuse it."""
+    """The option is left out for releases that do not know the feature, because they refuse it."""
     assert without_share_groups(version) == (("--feature", "share.version=0") if has_them else ())
 
 

@@ -1,4 +1,4 @@
-"""The Helm chart: its linter accepts it, and it renders the manifest, or what the values say."""
+"""The Helm chart: its linter accepts it, and it renders the manifest, changed as the values say."""
 
 from __future__ import annotations
 

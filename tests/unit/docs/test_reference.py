@@ -29,7 +29,7 @@ def test_there_is_no_page_that_is_not_made() -> None:
 
 
 def test_every_property_is_named_once_with_what_it_does() -> None:
-    """Describe each in a line of its own.
+    """Each has a line of its own.
 
     Bounds of groups' values need no text, and the broker's properties and those without effect share a line.
     """
@@ -64,7 +64,7 @@ def test_every_command_about_a_cluster_has_its_options_and_fields() -> None:
 
 
 def test_what_one_command_alone_has_is_in_its_section() -> None:
-    """Explain shared options once, and name them in each command that has them."""
+    """Shared options are explained once, and named in each command that has them."""
     first, *sections = COMMANDS.split("\n## ")[1:]
     explained = re.findall(r"^\* `(?:-\w, )?(--[\w-]+)", first, re.MULTILINE)
     assert "--dry-run" in explained
@@ -83,7 +83,7 @@ def test_every_python_name_that_is_promised_is_on_the_page_of_interfaces_with_wh
 
 
 def test_an_error_of_the_sources_without_a_note_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Report it, as well as a note about an error that the sources do not name."""
+    """So is a note about an error that the sources do not name."""
     text = reference.NOTES.read_text()
     monkeypatch.setattr(reference, "NOTES", tmp_path / "errors.toml")
     reference.NOTES.write_text("\n".join(line for line in text.splitlines() if not line.startswith("NON_EMPTY_GROUP")))

@@ -19,7 +19,7 @@ def test_each_flight_with_one_of_the_two() -> None:
 
 
 def test_flights_with_both_are_counted_and_no_fault() -> None:
-    """Count them without a fault: the share group delivers at least once across its members."""
+    """The share group delivers at least once across its members."""
     joined = tally(PRODUCED, [*UA, AA], [UA[1], UA[1], UA[2]], PRODUCED)
     assert joined.total.both == 2
     assert joined.total.missing == 0

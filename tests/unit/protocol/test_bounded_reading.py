@@ -131,7 +131,7 @@ def test_a_long_message_is_read_in_steps_of_counted_elements(message: Message, v
     ids=["strings", "structs", "tags"],
 )
 def test_too_many_elements_are_refused_before_memory_is_taken(cls: type[Message], version: int, element: bytes) -> None:
-    """Refuse 5 MB in which every byte or two would become an object."""
+    """In 5 MB every byte or two would become an object."""
     count = 2_000_000
     length = uvarint(count + 1) if element else uvarint(count)
     data = length + (element or b"\0\0") * count + b"\1\0"
@@ -150,7 +150,7 @@ def test_too_many_elements_are_refused_before_memory_is_taken(cls: type[Message]
 
 @pytest.mark.parametrize("sizes", [(800_000,), (16_000,) * 50, (39_999, 2) * 20, (0, 100_000, 0)], ids=str)
 def test_many_numbers_are_read_in_steps(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read 800,000 numbers in steps, which took 20 ms at once. Numbers read again with their struct count again."""
+    """800,000 numbers once took 20 ms in one step. Numbers read again with their struct count again."""
     now = [0]
 
     def counted(data: bytes, pos: int, count: int, code: str) -> tuple[list[int], int]:
@@ -175,7 +175,7 @@ def test_many_numbers_are_read_in_steps(sizes: tuple[int, ...], monkeypatch: pyt
 
 
 def test_elements_of_nested_arrays_are_counted_together() -> None:
-    """Count all elements together although each array is short."""
+    """Each array is short, but all elements together are too many."""
     topics = [
         OffsetCommitRequestTopic(f"t{i}", bytes(16), [OffsetCommitRequestPartition(j, j) for j in range(100)])
         for i in range(200)

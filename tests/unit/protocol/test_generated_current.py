@@ -92,7 +92,7 @@ def test_two_files_of_one_message_are_refused(schemas: Path, tmp_path: Path) -> 
 
 
 def test_the_command_runs_and_generated_code_is_current() -> None:
-    """Run the check. If it fails, run `python -m shareq.protocol.generator`."""
+    """If this check fails, run `python -m shareq.protocol.generator`."""
     command = [sys.executable, "-m", "shareq.protocol.generator", "--check"]
     root = GENERATED.parents[1]
     done = subprocess.run(command, cwd=root, env={"PYTHONPATH": str(root / "src")}, check=False, capture_output=True)

@@ -84,7 +84,7 @@ def test_arrays_of_structs_are_read_in_one_loop_after_a_check_of_the_count() -> 
 
 
 def test_an_array_of_equal_elements_is_read_in_one_pass_until_one_differs() -> None:
-    """Generate such a pass for ShareAcknowledge's batches: two offsets, a list of one number, no tags."""
+    """ShareAcknowledge's batches have two offsets, a list of one number, and no tags."""
     inner = field("Batches", "[]Batch", fields=[field("First", "int64"), field("Types", "[]int8"), field("Id", "uuid")])
     module = generated_module(message(inner))
     text = generated_text(message(inner))
@@ -129,7 +129,7 @@ def test_struct_names_that_clash_in_a_module_get_the_messages_name() -> None:
 
 
 def test_a_field_that_no_valid_version_has_is_left_out() -> None:
-    """Omit ShareFetchRequest.PartitionMaxBytes, for example, which exists only in the withdrawn version 0."""
+    """For example, ShareFetchRequest.PartitionMaxBytes exists only in the withdrawn version 0."""
     module = generated_module(message(field("A", "int32", versions="0"), field("B", "int32"), validVersions="1-3"))
     assert module.TestRequest.FIELDS == ("b", "unknown_tags")
 
@@ -148,7 +148,7 @@ TAGGED: dict[str, Any] = {"versions": "2+", "taggedVersions": "2+"}
 
 
 def test_tags_are_written_in_order_whatever_the_order_in_the_file() -> None:
-    """Sort the tags: TransactionLogValue, for example, lists tag 3 before tag 2."""
+    """TransactionLogValue, for example, lists tag 3 before tag 2."""
     fields = [
         field("C", "int8", tag=2, **TAGGED),
         field("A", "int8", tag=0, **TAGGED),
@@ -188,7 +188,7 @@ def test_a_nullable_struct_has_an_int8_marker_and_in_a_tag_an_unsigned_one() -> 
 
 
 def test_a_bare_null_default_means_empty_so_null_is_written() -> None:
-    """Write null as Kafka does: an omitted tag reads back as the empty struct, while null is size 1, byte 0."""
+    """As in Kafka, null is size 1, byte 0, while an omitted tag reads back as the empty struct."""
     inner = {"fields": [field("A", "int16")], "nullableVersions": "2+", "default": None}
     module = generated_module(
         message(field("S", "Inner", tag=0, **TAGGED | inner), field("L", "[]int32", tag=1, **TAGGED | {
@@ -279,7 +279,7 @@ def test_records_are_a_view_of_the_input() -> None:
 
 
 def test_a_struct_without_fields_is_its_default() -> None:
-    """Use the default, because a version without the field could not be written otherwise."""
+    """A version without the field could not be written otherwise."""
     module = generated_module(message(field("A", "Empty", versions="1+", fields=[]), field("B", "int32")))
     assert module.TestRequest.decode(module.TestRequest(b=5).encode(0), 0)[0].b == 5
 
@@ -290,7 +290,7 @@ def test_a_version_that_writes_nothing_has_a_body() -> None:
 
 
 def test_elements_that_take_no_bytes_are_refused() -> None:
-    """Refuse them: four bytes could announce two billion elements."""
+    """Four bytes could announce two billion elements."""
     inner = field("Elements", "[]Element", fields=[field("A", "int32", versions="3+")])
     with pytest.raises(SchemaError, match=r"^rpc/Test\.json: TestRequest\.Elements: an array of Element, which takes"):
         generated_text(message(inner))

@@ -57,7 +57,7 @@ def test_damaged_bytes_are_read_or_refused(name: str) -> None:
 
 @for_each("name", MESSAGE_NAMES)
 def test_a_huge_length_takes_no_memory(name: str) -> None:
-    """Replace the bytes at each position with the largest int32 and the largest compact length."""
+    """The bytes at each position are replaced by the largest int32 and the largest compact length."""
     messages = RandomMessages(f"huge {name}")
     known, version = list(message_versions(name))[-1]
     data = messages.message(known, version).encode(version)[:120]
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_said(cls: type[Message], version: int, data: bytes, re
 
 
 def test_a_tag_of_another_version_is_malformed() -> None:
-    """Refuse FetchRequest's ReplicaState (tag 1), which exists from version 15 on."""
+    """FetchRequest's ReplicaState (tag 1) exists only from version 15 on."""
     empty = FetchRequest().encode(14)
     tagged = empty[:-1] + b"\x01\x01\x0d" + bytes(13)
     with pytest.raises(MalformedMessage, match="tag 1 of FetchRequest is not of this version"):
@@ -122,7 +122,7 @@ def test_a_tagged_value_must_fill_its_size() -> None:
 
 
 def test_records_of_share_fetch_may_not_be_null() -> None:
-    """Refuse null: ShareFetchResponse declares it for version 0, but its versions start at 1."""
+    """ShareFetchResponse declares null for version 0, but its versions start at 1."""
     null_records = (
         bytes(4)  # throttle time
         + bytes(2)  # error
@@ -138,7 +138,7 @@ def test_records_of_share_fetch_may_not_be_null() -> None:
 
 
 def test_an_explicit_default_in_a_tag_is_accepted() -> None:
-    """Accept a default that writers usually omit: OffsetCommitValue.topicId is tag 0 from version 4 on."""
+    """Writers usually omit it: OffsetCommitValue.topicId is tag 0 from version 4 on."""
     data = OffsetCommitValue(offset=5).encode(4)
     assert data.endswith(b"\x00")
     read, _ = OffsetCommitValue.decode(data[:-1] + b"\x01\x00\x10" + bytes(16), 4)
@@ -147,7 +147,7 @@ def test_an_explicit_default_in_a_tag_is_accepted() -> None:
 
 
 def test_many_elements_of_no_size_are_bounded_by_the_bytes() -> None:
-    """Compare a count with the remaining bytes before reading the first element."""
+    """A count is compared with the remaining bytes before the first element is read."""
     data = ShareFetchRequest(group_id="g", member_id="m").encode(1)
     at = data.index(b"\x01\x01\x00")  # no topics, no forgotten topics, no tags
     with pytest.raises(MalformedMessage, match="array of 127 elements"):

@@ -107,7 +107,7 @@ def test_quoted_null_is_a_default_for_fields_that_may_always_be_null() -> None:
 
 
 def test_a_bare_null_default_is_no_default() -> None:
-    """Read it as Kafka does: the default is the empty struct or array, and null is written as a value."""
+    """As in Kafka, the default is the empty struct or array, and null is written as a value."""
     fields = parse(field("A", "[]int32", nullableVersions="0+", default=None))
     assert not fields[0].default_is_null
 

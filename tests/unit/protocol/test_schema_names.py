@@ -152,7 +152,7 @@ def test_a_key_that_is_given_twice_is_refused() -> None:
 def test_structs_whose_functions_would_have_one_name_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Refuse a struct `FooArray` beside an array of `Foo`: both would be read by `_read_foo_array_0`."""
+    """A struct `FooArray`, and an array of `Foo`, would both be read by `_read_foo_array_0`."""
     fields = [
         field("A", "[]Foo", fields=[field("B", "int32")]),
         field("C", "FooArray", fields=[field("D", "int32")]),

@@ -28,17 +28,17 @@ OF_SHARE_GROUPS = SHARE_RPCS + sorted(path for path in (SCHEMAS / "records").ite
     ],
 )
 def test_a_share_consumer_can_say_no_more_than_this(request_name: str, says: str) -> None:
-    """Allow these fields only.
+    """Reset of offsets, isolation level, instance id, assignor, group protocol, timeouts and intervals are not the
+    client's.
 
-    Clients cannot set a reset of offsets, isolation level, instance id, assignor, group protocol, session timeout or
-    heartbeat interval, which belong to the broker and the group; and nothing commits automatically.
+    They belong to the broker and the group; and nothing commits automatically.
     """
     asked = message(SCHEMAS / "rpc" / f"{request_name}Request.json")
     assert [field.name for field in asked.root.fields] == says.split()
 
 
 def test_the_first_offset_of_a_range_has_one_name() -> None:
-    """Name it FirstOffset, beside each LastOffset; KIP-932 says BaseOffset or StartOffset in places."""
+    """It is FirstOffset, beside each LastOffset; KIP-932 says BaseOffset or StartOffset in places."""
     ranges = 0
     for path in OF_SHARE_GROUPS:
         names = re.findall(r'"name":\s*"(\w+)"', path.read_text())

@@ -67,7 +67,7 @@ def group(topics: int, partitions: int) -> OffsetFetchResponse:
 
 @pytest.mark.parametrize(("topics", "partitions"), [(1, 50_000), (50_000, 1), (5, 10_000), (2_000, 20), (300, 300)])
 def test_no_step_is_long(topics: int, partitions: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count names and partition numbers where each element is written."""
+    """Names and partition numbers are counted where each element is written."""
     response = group(topics, partitions)
     expected = response.encode(9)
     writer = SteppedWriter(OffsetFetchResponse, 9)

@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def leaves(tree: str | Tree) -> list[str]:
-    """Return the pages of a navigation."""
     if isinstance(tree, str):
         return [tree]
     found: list[str] = []
@@ -26,7 +25,6 @@ def leaves(tree: str | Tree) -> list[str]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Create a small repository."""
     for name, text in {
         "docs/a.md": "# A\n\n"
         "[b](deep/b.md#here), [the code](../code/run.py), [all of it](../code), ![p](p.svg), [x](#a)\n",

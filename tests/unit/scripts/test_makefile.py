@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def python(path: Path, version: str) -> Path:
-    """Create a program that reports this version as a Python would."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\necho Python {version}\n")
     path.chmod(0o755)
@@ -22,7 +21,6 @@ def python(path: Path, version: str) -> Path:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Create a checkout with an environment of Python 3.11.7, newer than its sources."""
     passes = (str(path.relative_to(ROOT)) for path in (ROOT / "protocol" / "passes").glob("*.py"))
     made_of = ("pyproject.toml", "scripts/find_python.sh", "hatch_build.py", "scripts/compile_passes.py", *passes)
     for name in ("Makefile", *made_of):
@@ -43,7 +41,7 @@ def makes_an_environment(checkout: Path, target: str, *arguments: str) -> bool:
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 @pytest.mark.parametrize("target", ["lint", "demo-spark"])
 def test_another_python_makes_the_environment_again(checkout: Path, target: str) -> None:
-    """Rebuild it; `make PYTHON=... test` once reported on a Python that it had not used."""
+    """`make PYTHON=... test` once reported on a Python that it had not used."""
     same, other = python(checkout / "same", "3.11.7"), python(checkout / "other", "3.12.1")
     assert not makes_an_environment(checkout, target)
     assert not makes_an_environment(checkout, target, f"PYTHON={same}")

@@ -1,4 +1,4 @@
-"""The Java that is chosen, and the shim for one that lacks the module that Spark asks for."""
+"""The choice of a Java, and the shim for one that lacks the module that Spark asks for."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(tmp_path: Path, environme
 
 
 def test_help_teaches_and_an_argument_is_refused() -> None:
-    """Print help and no folder when help is requested."""
+    """Help prints no folder."""
     command = [sys.executable, "-m", "shareq.spark.java_home"]
     reported = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
     assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in reported.stdout

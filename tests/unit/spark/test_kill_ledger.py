@@ -42,7 +42,7 @@ KILLED_AFTER_THE_LOG = Witnesses(
     at_end=Checkpoint({0: FIRST, 1: SECOND}, [0, 1]),
     events=[Acquired("a", FIRST), Confirmed(FIRST), Acquired("a", SECOND), Ended("a"), Confirmed(SECOND)],
 )
-"""The second batch is in the offset log when the runner is killed, and reaches the sink after that."""
+"""A run whose runner is killed once the second batch is in the offset log; the batch reaches the sink later."""
 
 
 def test_a_batch_replayed_after_a_kill_breaks_nothing() -> None:

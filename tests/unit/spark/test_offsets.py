@@ -72,7 +72,7 @@ def test_an_offset_of_another_source_is_refused(foreign: object) -> None:
 
 
 def test_topic_ids_read_as_kafkas_tools_print_them() -> None:
-    """Print java.util.UUID 78d3e4a6-... as URL-safe base64 without padding."""
+    """java.util.UUID 78d3e4a6-... is URL-safe base64 without padding."""
     assert id_text(b"\xff" * 16) == "_____________________w"
     assert id_of("_____________________w") == b"\xff" * 16
     with pytest.raises(ValueError, match="no topic id"):

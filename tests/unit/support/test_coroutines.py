@@ -11,7 +11,7 @@ from tests.support.coroutines import paused_everywhere
 
 
 def test_a_module_that_is_imported_meanwhile_handles_as_many_elements_at_a_time_as_ever() -> None:
-    """Keep the number of elements; a later test once paused at every element when freeing a long request."""
+    """A later test once paused at every element when freeing a long request."""
     spec = find_spec("shareq.broker.dispatch.long_requests")
     assert spec is not None
     assert spec.loader is not None

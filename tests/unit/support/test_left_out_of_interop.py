@@ -34,7 +34,7 @@ def test_each_scenario_that_is_left_out_is_run_by_make_test() -> None:
 
 @pytest.mark.parametrize("target", ["interop", "interop-apache"])
 def test_no_file_is_named_to_be_run_alone(target: str) -> None:
-    """pytest runs nothing but the files that it is given, should one stand among its arguments by mistake."""
+    """pytest would run only that file."""
     printed = finished(["make", "--dry-run", target], cwd=ROOT).stdout.replace("\\\n", "")
     words = [word for line in printed.splitlines() if "pytest" in line for word in shlex.split(line)]
     files = [word for word in words if word.endswith(".py") and not word.startswith("--ignore=")]

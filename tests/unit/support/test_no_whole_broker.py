@@ -52,7 +52,7 @@ def test_no_file_of_units_boots_a_whole_broker() -> None:
 
 
 def test_files_of_frames_do() -> None:
-    """Check that they do, so that a renamed class does not silently pass the test above."""
+    """A renamed class would otherwise silently pass the test above."""
     makers = {BROKER}
     files = list((ROOT / "tests/frames").rglob("test_*.py"))
     assert sum(boots(path, makers) for path in files) > 50

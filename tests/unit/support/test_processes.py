@@ -27,7 +27,7 @@ def test_one_that_ended_does_not_run_before_it_is_reaped_and_after() -> None:
 def test_one_that_ends_while_it_is_looked_at_does_not_run(
     monkeypatch: pytest.MonkeyPatch, error: type[OSError]
 ) -> None:
-    """Handle the error of reading an opened file, which differs from that of opening it."""
+    """The error of reading an opened file differs from that of opening it."""
 
     def ended(_: Path) -> str:
         raise error

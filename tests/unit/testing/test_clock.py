@@ -30,7 +30,7 @@ async def test_timers_on_the_way_are_called_at_their_times_in_their_order() -> N
 
 
 async def test_what_a_timer_schedules_counts_from_its_own_time() -> None:
-    """Start a delay when a lock expires, and end it on the way."""
+    """A delay starts when a lock expires, and ends on the way."""
     clock = SteppedClock(asyncio.get_running_loop())
     start = clock.now_ms()
     seen: list[int] = []
@@ -82,7 +82,7 @@ async def test_pushes_wait_for_each_other_and_add_up() -> None:
 
 
 async def test_a_timer_that_comes_often_makes_no_long_move_long() -> None:
-    """Skip most calls of a meter that fires every 20 ms over a day: a few thousand of 4 million are made."""
+    """A meter fires every 20 ms: of the 4 million calls of a day a few thousand are made."""
     clock = SteppedClock(asyncio.get_running_loop())
     calls: list[int] = []
     start = clock.now_ms()

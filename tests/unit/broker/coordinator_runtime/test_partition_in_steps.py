@@ -39,7 +39,7 @@ def lose_one(rig: Rig) -> None:
 
 
 def test_a_log_is_replayed_in_steps_after_a_lost_append() -> None:
-    """Replay in steps although, unlike at start, clients wait; 100,000 records took two seconds at once."""
+    """Unlike at the start, clients wait; 100,000 records once took two seconds in one turn."""
     rig = filled(2_000)
     lose_one(rig)
     assert rig.answers == ["lost NOT_COORDINATOR"], "refused at once"
@@ -121,7 +121,7 @@ def append(rig: Rig, records: int, in_a_batch: int) -> None:
 
 @pytest.mark.parametrize(("records", "in_a_batch"), [(20_000, 50), (20_000, 4_000)])
 def test_many_records_are_loaded_in_turns_of_the_loop_that_are_short(records: int, in_a_batch: int) -> None:
-    """Load in short turns; 100,000 records once took half a second, during which nothing was answered.
+    """100,000 records once took half a second, during which nothing was answered.
 
     A read checks all its batches, so each read is short, too.
     """
@@ -347,7 +347,7 @@ def test_a_lost_append_ends_the_operation_that_pauses(rig: Rig) -> None:
 
 
 def test_what_follows_a_replay_is_done_in_steps_and_all_wait_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check after the replay in steps: checking 10,000 share groups took 70 ms of CPU in one turn."""
+    """The check after the replay takes steps: checking 10,000 share groups once took 70 ms of CPU in one turn."""
     taken: list[int] = []
 
     def in_steps(shard: NoteShard, now_ms: int) -> Steps[None]:

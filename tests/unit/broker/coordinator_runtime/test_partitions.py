@@ -125,7 +125,7 @@ def filled(rig: Rig, *partitions: int) -> list[CoordinatorPartition[NoteShard]]:
 
 
 def test_a_start_loads_in_one_go(rig: Rig) -> None:
-    """Load at start without turns: nothing is answered before its end anyway."""
+    """A load at the start takes no turns: nothing is answered before its end anyway."""
     filled(rig, 0, 1)
     again = rig.coordinator()
     again.load()
@@ -142,7 +142,7 @@ def test_a_start_leaves_alone_what_another_broker_leads(rig: Rig) -> None:
 
 
 def test_later_loads_are_one_after_the_other(rig: Rig) -> None:
-    """Load one partition at a time: each uses part of a turn, and many together would take a long one."""
+    """Each load uses part of a turn, so many together would take a long one."""
     first, second, third = filled(rig, 0, 1, 2)
     answers = rig.write(1, "behind")
     rig.ports.clock.run_tick()
@@ -168,7 +168,6 @@ def test_a_turn_that_is_given_up_goes_to_the_next_one(rig: Rig) -> None:
 
 
 def test_a_partition_is_taken_over_with_another_log(rig: Rig) -> None:
-    """Replace the finished log, and load the new one before answering from it."""
     answers = rig.write(1, "a")
     rig.ports.logs.collect()
     rig.ports.logs.get(TOPIC, 1).lose(LOG_IS_OVER)

@@ -224,7 +224,7 @@ def test_a_plain_batch_of_a_producer_is_no_transactions(caplog: pytest.LogCaptur
 def test_a_batch_that_cannot_be_decoded_is_skipped_as_a_whole(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Skip a small compressed batch whose declared content exceeds the limit."""
+    """A small compressed batch is skipped whose declared content exceeds the limit."""
     large = build_batch([encoded(note("x" * 9_000)), encoded(note("y"))], timestamp_ms=1, compression=Compression.GZIP)
     log = log_of(batch("a"), large, batch("b"))
     monkeypatch.setattr(replay, "LARGEST_BATCH_BYTES", 5_000)

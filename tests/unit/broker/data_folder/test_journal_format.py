@@ -141,8 +141,6 @@ def test_states_that_differ_have_other_digests(history: list[list[MetaChange]], 
 
 
 def test_values_that_were_swapped_have_another_digest() -> None:
-    """Use a digest that depends on where values stand; a sum of checksums would often be the same."""
-
     def digest(first: str, second: str) -> int:
         state = MetaState()
         for name, value in (("a", first), ("b", second)):

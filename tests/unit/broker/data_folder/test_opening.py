@@ -179,7 +179,7 @@ def test_whatever_happens_to_any_one_file(
 def test_damage_to_several_files_is_a_start_with_everything_or_a_refusal(
     tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]], data: st.DataObject
 ) -> None:
-    """Start with all metadata or refuse without changes; never as an empty or another cluster, or with a traceback."""
+    """A start has all metadata, or refuses without changes; it never begins as an empty or another cluster."""
     older, image, expected = images["killed"]
     folder = Folder(tmp_path / "data")
     shutil.rmtree(folder.path, ignore_errors=True)
@@ -241,7 +241,7 @@ def test_both_records_lost_is_no_empty_cluster(tmp_path: Path, images: dict[str,
 def test_a_damaged_journal_that_has_seen_later_commits_is_not_written_over(
     tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]
 ) -> None:
-    """Refuse: an older `meta.db` would otherwise be accepted, and all later commits silently lost."""
+    """An older `meta.db` would otherwise be accepted, and all later commits silently lost."""
     older, image, _ = images["stopped"]
     folder = Folder(tmp_path / "data")
     shutil.copytree(image, folder.path)
@@ -260,7 +260,7 @@ def test_a_damaged_journal_that_has_seen_later_commits_is_not_written_over(
 def test_a_damaged_write_ahead_log_is_not_thrown_away(
     tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]
 ) -> None:
-    """Keep it; SQLite would continue without it and remove it."""
+    """SQLite would continue without it and remove it."""
     _, image, _ = images["killed"]
     folder = Folder(tmp_path / "data")
     shutil.copytree(image, folder.path)
@@ -323,7 +323,9 @@ def test_a_foreign_folder_is_refused_before_a_byte_changes(tmp_path: Path, make:
 
 
 def test_a_folder_of_apache_kafkas_is_refused_with_the_command_that_takes_it_over(tmp_path: Path) -> None:
-    """Offer that command, and not one that would rename the folders: there are logs, but none of our files."""
+    """The refusal offers that command, and not one that would rename the folders: there are logs, but none of our
+    files.
+    """
     base = tmp_path / "its data"
     (base / "orders-0").mkdir(parents=True)
     (base / "orders-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n")
@@ -352,7 +354,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path, names: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_first_start_that_was_cut_off_goes_on(tmp_path: Path, left: int) -> None:
-    """Continue a start interrupted after the marker, after creating the database, or after its first commit."""
+    """The first start was interrupted after the marker, after creating the database, or after its first commit."""
     folder = Folder(tmp_path / "data")
     state = folder.open()
     folder.close()
@@ -369,7 +371,7 @@ def test_a_first_start_that_was_cut_off_goes_on(tmp_path: Path, left: int) -> No
 
 
 def test_a_folder_of_format_1_is_known_until_it_was_opened(tmp_path: Path) -> None:
-    """Recognise it by metadata without a commit number, and by the missing journal and marker."""
+    """Its metadata has no commit number, and it has neither journal nor marker."""
     folder = Folder(tmp_path / "data")
     folder.open()
     assert folder.opened is not None

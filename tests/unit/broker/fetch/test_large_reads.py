@@ -78,7 +78,6 @@ def test_so_much_is_read_in_a_tick_by_one_fetch_after_the_other(rig: Rig) -> Non
 
 
 def test_fetches_that_find_nothing_have_one_turn_in_a_tick(rig: Rig) -> None:
-    """A partition is empty again when it is its turn: the fetch comes again with its next one."""
     looks = 0
 
     def look(_value: None) -> None:

@@ -121,7 +121,7 @@ def test_records_that_have_to_be_fetched_first_are_no_error_and_not_enough(rig: 
 
 
 def test_beyond_the_end_of_a_log_that_grows_elsewhere_is_nothing_yet(rig: Rig) -> None:
-    """Return no records: on OFFSET_OUT_OF_RANGE a consumer would restart where `auto.offset.reset` says."""
+    """On OFFSET_OUT_OF_RANGE a consumer would restart where `auto.offset.reset` says, so the answer has no records."""
     rig.log().fill(b"0")
     rig.log().missing_from = 1
     read = rig.read(at(0, 7))

@@ -105,7 +105,7 @@ def test_long_texts_are_cut(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_of_long_texts_no_more_is_kept_than_is_written() -> None:
-    """Keep only the written part: before login a client may send half a megabyte of text, different each time."""
+    """Before login a client may send half a megabyte of text, different each time."""
     clock = VirtualClock()
     logs = BoundedLogs(clock)
     tracemalloc.start()

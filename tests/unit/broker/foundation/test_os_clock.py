@@ -13,7 +13,7 @@ from shareq.broker.foundation.os_clock import LoopClock
 
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_timers_fire_when_now_has_reached_them(new_loop: object) -> None:
-    """Never fire a millisecond early: a timer that then checks its deadline must find it due."""
+    """No timer fires a millisecond early: one that then checks its deadline must find it due."""
     loop = new_loop()  # type: ignore[operator]
     clock = LoopClock(loop)
     late: list[int] = []

@@ -180,7 +180,7 @@ def test_syncing_in_the_background_calls_back_on_the_loop(fs: OsFs, hand_back: H
 def test_a_file_closed_under_a_background_sync_is_closed_when_that_is_over(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Close it later; otherwise the sync would hit another file with the same descriptor."""
+    """Closed at once, it could let the sync hit another file with the same descriptor."""
     began, go_on = threading.Event(), threading.Event()
     synced: list[int] = []
 
@@ -208,7 +208,6 @@ def test_a_file_closed_under_a_background_sync_is_closed_when_that_is_over(
 def test_what_one_call_syncs_is_synced_at_once(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sync in parallel; three successive commits of the file system would take three times as long."""
     together = threading.Barrier(3)
     monkeypatch.setattr(os_fs_module, "_sync_data", lambda _fd: together.wait(10))
     monkeypatch.setattr(os, "fsync", lambda _fd: together.wait(10))
@@ -224,7 +223,7 @@ def test_what_one_call_syncs_is_synced_at_once(
 def test_where_the_disk_is_slow_as_many_files_are_synced_at_once_as_wait(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sync all waiting files at once; four at a time, 64 logs waited 16 times as long as one sync takes."""
+    """With four at a time, 64 logs once waited 16 times as long as one sync takes."""
     monkeypatch.setattr(os_fs_module, "_SLOW_S", 0.0)
     files = [fs.open(f"{tmp_path}/{at}", create=True) for at in range(20)]
     results: list[SyncErrors] = []
@@ -389,7 +388,7 @@ def test_zeros_stand_in_where_blocks_cannot_be_had(fs: OsFs, tmp_path: Path, mon
 
 
 def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
-    """Restrict access: logs hold records, metadata holds keys, and opening the lock file is enough to lock it."""
+    """Logs hold records, metadata holds keys, and opening the lock file is enough to lock it."""
     fs, data = OsFs(lambda _: None), tmp_path / "data"
     before = os.umask(0)
     try:

@@ -58,7 +58,7 @@ def test_a_turn_lasts_as_long_as_it_may_whatever_an_element_takes(element_ns: in
 
 
 def test_the_time_before_the_first_look_counts_in_a_turn_of_its_own() -> None:
-    """Use a whole turn for a piece of a large batch that takes longer than one, and let nothing else share it."""
+    """A piece of a large batch that takes longer than a turn has a whole turn, and nothing else shares it."""
     loop = Loop()
     budget = TurnBudget(loop)
     budget.renew()
@@ -71,7 +71,7 @@ def test_the_time_before_the_first_look_counts_in_a_turn_of_its_own() -> None:
 
 
 def test_what_goes_on_in_one_turn_of_the_loop_shares_its_time() -> None:
-    """Share the time, for example among a hundred commits that become durable together, with many rows each."""
+    """For example, a hundred commits that become durable together, with many rows each, share one turn's time."""
     loop = Loop()
     budget = TurnBudget(loop)
     paused = 0

@@ -44,7 +44,6 @@ class Rig(GroupRig):
         return {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
 
     def called(self) -> list[object]:
-        """Return the operations on states, without their keys."""
         return [call[0] for call in self.states.calls]
 
     def listed(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> ListedGroups:
@@ -169,7 +168,7 @@ def test_a_deletion_whose_steps_cannot_be_written(step: int, rig: Rig) -> None:
 def test_states_stay_that_a_group_is_to_have_again(
     whole: str, news: str, monkeypatch: pytest.MonkeyPatch, rig: Rig
 ) -> None:
-    """Keep them: other requests run between the deletions of two states."""
+    """Other requests run between the deletions of two states."""
     monkeypatch.setattr(rig.admin, "_breathe", lambda _elements=1: PAUSE)
     pending = rig.delete() if whole == "group" else rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()

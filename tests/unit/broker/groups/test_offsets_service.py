@@ -123,12 +123,11 @@ def static_member(rig: Rig) -> str:
 
 
 def commit_as(rig: Rig, member: str, instance: str | None) -> Rows:
-    """Commit in generation 1."""
     return rig.commit({("t", 0): 5}, generation_id_or_member_epoch=1, member_id=member, group_instance_id=instance)
 
 
 def test_a_commit_counts_as_a_heartbeat_of_a_classic_member(rig: Rig) -> None:
-    """Extend its session, as Apache Kafka does."""
+    """The commit extends the member's session, as in Apache Kafka."""
     member = static_member(rig)
     for _ in range(3):
         rig.ports.clock.advance(29_999)
@@ -144,7 +143,7 @@ def test_a_commit_counts_as_a_heartbeat_of_a_classic_member(rig: Rig) -> None:
 def test_a_commit_in_the_name_of_an_instance_that_another_member_has_is_fenced(
     instance: str | None, error: ErrorCode, rig: Rig
 ) -> None:
-    """Return the fencing error (KIP-345)."""
+    """The commit gets the fencing error (KIP-345)."""
     static_member(rig)
     assert commit_as(rig, "other", instance) == {("t", 0): error}
 

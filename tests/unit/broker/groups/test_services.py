@@ -166,7 +166,7 @@ def test_members_are_heard_of_and_leave() -> None:
 
 
 def test_those_a_member_leaves_behind_have_their_rebalance_time_from_then_on() -> None:
-    """End the rebalance after the largest rebalance timeout, as Apache Kafka does: 60 seconds here."""
+    """The rebalance ends after the largest rebalance timeout, as in Apache Kafka: 60 seconds here."""
     rig = GroupRig(OFFSETS)
     pendings = [join(rig), join(rig), join(rig)]
     rig.ports.clock.advance(6_000)
@@ -423,7 +423,6 @@ def test_a_start_finishes_the_deletions_that_a_crash_cut_off(rig: GroupRig) -> N
 
 
 def test_a_start_that_cannot_believe_what_is_missing_forgets_nothing() -> None:
-    """Keep all: metadata mirrored from another cluster is never complete, and topics or partitions may follow."""
     rig = GroupRig(OFFSETS, STATES)
     rig.join("m", "t", "u")
     ids = {name: rig.id_of(name) for name in "tu"}
@@ -553,7 +552,7 @@ def test_news_that_cannot_be_written_harm_nobody(rig: GroupRig) -> None:
 
 
 def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
-    """Free it without the garbage collector, which skips loaded state (`Collector.keep`)."""
+    """It is freed without the garbage collector, which skips loaded state (`Collector.keep`)."""
     rig = GroupRig()
     rig.ports.topics.add(OFFSETS, 1)
     given_up = rig.service.coordinator.partitions.get(0)

@@ -108,7 +108,7 @@ def test_a_marker_without_a_transaction_aborts_nothing(world: LogWorld) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_is_as_the_batches_say(seed: int) -> None:
-    """Keep the index correct through rolls, clean restarts and kills."""
+    """The index stays correct through rolls, clean restarts and kills."""
     traffic = Traffic(seed)
     for _ in range(8):
         traffic.some(traffic.rng.randint(1, 15))
@@ -136,7 +136,7 @@ def test_a_failed_write_takes_its_transactions_back(seed: int) -> None:
 
 
 def test_a_segment_whose_index_cannot_be_written_is_not_sealed() -> None:
-    """Fail the append that would need a new segment; the next append tries again."""
+    """The append that would need a new segment fails; the next append tries again."""
     world = LogWorld(SMALL)
     append(world.log, b"x", producer=1)
     end(world.log, 1, commit=False)
@@ -152,7 +152,7 @@ def test_a_segment_whose_index_cannot_be_written_is_not_sealed() -> None:
 
 
 def test_a_clean_start_believes_the_files() -> None:
-    """Read neither headers nor markers again."""
+    """Neither headers nor markers are read again."""
     traffic = Traffic(3)
     traffic.some(60)
     expected = checked(traffic.world.log)
@@ -185,7 +185,7 @@ def test_a_damaged_file_is_made_again_from_the_log(damage: str) -> None:
 
 
 def test_without_snapshots_everything_is_read_again() -> None:
-    """Rebuild an index file; that needs the transactions that were open at the start of its segment."""
+    """An index file is rebuilt, which needs the transactions that were open at the start of its segment."""
     traffic = Traffic(5)
     traffic.some(60)
     expected = checked(traffic.world.log)
@@ -199,7 +199,7 @@ def test_without_snapshots_everything_is_read_again() -> None:
 
 
 def test_the_snapshot_that_recovery_would_begin_with_is_kept() -> None:
-    """Keep the snapshot: recovery reads unsynced sealed segments again and needs their open transactions."""
+    """Recovery reads unsynced sealed segments again, and needs their open transactions."""
 
     def snapshots() -> list[int]:
         return [int(path.rpartition("/")[2][:20]) for path in world.fs.paths() if path.endswith(".snapshot")]
@@ -224,7 +224,7 @@ def test_the_snapshot_that_recovery_would_begin_with_is_kept() -> None:
 
 
 def test_a_file_of_a_log_that_was_longer_is_removed(world: LogWorld) -> None:
-    """Remove the stale file of the last clean stop: a torn tail lost the marker, so the transaction is open again."""
+    """The stale file is of the last clean stop: a torn tail lost the marker, so the transaction is open again."""
     append(world.log, b"a", producer=1)
     end(world.log, 1, commit=False)
     world.tick()
@@ -243,7 +243,7 @@ def test_a_file_of_a_log_that_was_longer_is_removed(world: LogWorld) -> None:
 
 
 def test_deleting_records_takes_the_last_stable_offset_along(world: LogWorld) -> None:
-    """Keep log start <= last stable offset, as Apache Kafka does, even within an open transaction."""
+    """The log start stays at or below the last stable offset, as in Apache Kafka, even within an open transaction."""
     append(world.log, b"a", b"b", b"c", producer=1)
     append(world.log, b"plain")
     world.tick()
@@ -303,7 +303,7 @@ def steps_of(seed: int, count: int, *, flush_every_message: bool) -> range:
 
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_dying_at_every_disk_operation(model: CrashModel) -> None:
-    """Keep answered records, and never report an aborted record as committed."""
+    """Answered records stay, and an aborted record is never reported as committed."""
     steps = steps_of(0, 40, flush_every_message=True)
     assert len(steps) > 60
     for step in steps:
@@ -324,7 +324,7 @@ def test_dying_at_every_disk_operation(model: CrashModel) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_power_lost_after_a_segment_is_known_to_be_durable(seed: int) -> None:
-    """Rely on the index of a segment that is not read again, even if appends were not flushed one by one."""
+    """The index of a segment that is not read again is right, even if appends were not flushed one by one."""
     traffic = Traffic(seed)
     traffic.some(50)
     world, expected = traffic.world, checked(traffic.world.log)

@@ -129,7 +129,7 @@ def test_the_brokers_own_batch_is_one_and_whole() -> None:
 
 @pytest.mark.parametrize("codec", [codec for codec in Compression if codec is not Compression.NONE])
 def test_the_largest_record_of_a_compressed_batch(codec: Compression) -> None:
-    """Limit the size of one record, without its length field, by max.decompressed.message.bytes (Apache Kafka 4.4)."""
+    """max.decompressed.message.bytes limits one record's size, without its length field (Apache Kafka 4.4)."""
     records = [RecordData(b"k", bytes(100)), RecordData(b"k", bytes(200)), RecordData(b"k", bytes(150))]
     batch = build_batch(records, timestamp_ms=NOW, compression=codec)
     body = 200 + len(b"k") + 1 + 1 + 1 + 1 + 2 + 1  # attributes, time, offset, two lengths, headers
@@ -139,7 +139,7 @@ def test_the_largest_record_of_a_compressed_batch(codec: Compression) -> None:
 
 
 def test_records_that_are_not_compressed_may_be_of_any_size() -> None:
-    """Ignore the limit: reading records that max.message.bytes allows takes no further memory."""
+    """The limit does not apply: reading records that max.message.bytes allows takes no further memory."""
     assert accepted(build_batch([RecordData(b"k", bytes(200))], timestamp_ms=NOW), max_decompressed_message_bytes=1)
 
 

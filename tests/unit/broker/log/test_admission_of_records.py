@@ -95,7 +95,7 @@ def test_large_batches_are_judged_as_small_ones(case: str, codec: Compression) -
 @for_each("fault", ["unreadable", "out of order", "out of time", "cut short"])
 @for_each("size", ["fits", "a long record", "too much"])
 def test_of_several_faults_a_large_batch_names_the_same(codec: Compression, fault: str, size: str) -> None:
-    """Report a fault that precedes so many bytes that the batch is refused for its size, too."""
+    """The fault precedes so many bytes that the batch would be refused for its size, too."""
     first = {
         "unreadable": raw_record(key=-2),
         "out of order": raw_record(7),
@@ -112,7 +112,7 @@ def test_of_several_faults_a_large_batch_names_the_same(codec: Compression, faul
 @pytest.mark.parametrize("codec", list(Compression))
 @for_each("case", sorted(odd_batches(0, Compression.NONE)))
 def test_odd_batches(case: str, codec: Compression) -> None:
-    """Return the answers that the interop test compares with Apache Kafka's."""
+    """The answers are those that the interop test compares with Apache Kafka's."""
     odd = odd_ones(codec)[case]
     settings = {name: value for key in odd.settings for name, value in SETTINGS[key].items()}
     expected = odd.expected("ours", codec)
@@ -181,7 +181,7 @@ def test_no_record_is_named_when_the_batch_is_refused_as_a_whole(fields: dict[st
 
 
 def test_only_records_that_are_refused_are_named() -> None:
-    """Accept any record time in a log that stamps its own; refuse a batch that is too large to open as a whole."""
+    """A log that stamps its own times accepts any record time; a batch too large to open is refused as a whole."""
     stamped = rules(compact=True, append_time=True)
     batch = raw_batch(raw_record(key=b"k", time_delta=9_000_000), raw_record(1), timestamp_ms=NOW)
     assert [each.record for each in stamped.record_errors(batch, NOW)] == [1]
@@ -192,7 +192,7 @@ def test_only_records_that_are_refused_are_named() -> None:
 
 @pytest.mark.parametrize("second", [raw_record(7), raw_record(1, longer=50)])
 def test_a_batch_that_is_broken_is_that_before_its_times_are_wrong(second: bytes) -> None:
-    """Report a batch that is out of order or ends early as broken, whatever its timestamps."""
+    """A batch that is out of order or ends early is reported as broken, whatever its timestamps."""
     late = raw_batch(raw_record(time_delta=9_000_000), second, timestamp_ms=NOW)
     assert rules().check(late, NOW) is ErrorCode.INVALID_RECORD
     assert rules().record_errors(late, NOW) == []
@@ -202,7 +202,7 @@ def test_a_batch_that_is_broken_is_that_before_its_times_are_wrong(second: bytes
 
 @pytest.mark.parametrize("codec", REAL_CODECS)
 def test_a_bomb_is_too_large_and_takes_bounded_memory(codec: Compression) -> None:
-    """Refuse it with MESSAGE_TOO_LARGE, on which Java's producer splits the batch and sends it again."""
+    """The error is MESSAGE_TOO_LARGE, on which Java's producer splits the batch and sends it again."""
     bomb = raw_batch(raw_record(value=bytes(LEAST_OPENED_BYTES * 3)), codec=codec)
     limits = {"max_message_bytes": max(len(bomb), 1024)}
     assert len(bomb) < LEAST_OPENED_BYTES // 4
@@ -226,7 +226,7 @@ def test_how_much_is_opened_grows_with_what_a_topic_takes() -> None:
 
 @pytest.mark.parametrize("in_steps", [False, True])
 def test_what_is_opened_in_one_go_has_a_bound_of_its_own(in_steps: bool) -> None:
-    """Limit Snappy in one block, as librdkafka writes it: decompressing 64 MiB took 70 ms."""
+    """Snappy comes in one block, as librdkafka writes it: decompressing 64 MiB once took 70 ms."""
 
     def outcome(size: int, *, framed: bool) -> object:
         records = raw_record(value=bytes(size))
@@ -248,7 +248,7 @@ def test_more_records_than_any_batch_may_have() -> None:
 
 
 def test_a_batch_that_grows_when_it_is_stored_otherwise() -> None:
-    """Check the size again after recompression, as Apache Kafka does."""
+    """The size is checked again after recompression, as in Apache Kafka."""
     packed = bytes(build_batch([RecordData(None, bytes(5000))], timestamp_ms=NOW, compression=Compression.ZSTD))
     plain = rules(compression_type=Compression.NONE, max_message_bytes=1000)
     found = plain.check(packed, NOW)

@@ -83,7 +83,7 @@ def test_what_is_in_memory_is_read_at_once() -> None:
 
 
 def test_every_record_arrives_across_segments_and_a_restart() -> None:
-    """Load index files too; those of sealed segments are read at their first use."""
+    """Index files are loaded, too; those of sealed segments are read at their first use."""
     world, _ = cold_world(SMALL_SEGMENTS)
     world.fs.page_cache = None
     expected = values_of(read_all(world.log))
@@ -195,7 +195,7 @@ def test_a_disk_that_gives_nothing() -> None:
 
 
 def test_bytes_that_do_not_stay_in_memory_are_waited_for_in_the_end() -> None:
-    """Complete a fetch even on a machine that is short of memory."""
+    """A fetch completes even on a machine that is short of memory."""
     world, _ = cold_world()
     cache = world.fs.page_cache = PageCache(evicts=1.0)
     cache.held = []
@@ -224,7 +224,7 @@ def test_the_bytes_that_can_be_read_are_counted_without_the_disk() -> None:
 
 
 def test_a_walk_through_damage_waits() -> None:
-    """Wait until the damaged range is loaded, because each read would start the search from its beginning."""
+    """It waits until the damaged range is loaded, because each read would start the search from its beginning."""
     world, cache = cold_world()
     segment = world.log.segments[0]
     world.fs.zero(segment.log_path, 100, 1_500)

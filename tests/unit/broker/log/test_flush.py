@@ -128,7 +128,7 @@ def test_a_failed_write_takes_back_what_producers_did() -> None:
 
 
 def test_a_failed_write_while_rolling_within_a_tick() -> None:
-    """Keep the bytes written into the old segment, and refuse at once the append that needed a new one."""
+    """Bytes written into the old segment are kept, and the append that needed a new one is refused at once."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE))
     reported: list[tuple[int, ErrorCode]] = []
 
@@ -183,7 +183,7 @@ def syncs(world: LogWorld) -> int:
 
 
 def test_without_flushing_every_message_only_new_names_are_synced() -> None:
-    """Sync new names: a power loss once left a folder with an empty `partition.metadata` and default settings."""
+    """A power loss once left a folder with an empty `partition.metadata` and default settings."""
     world = LogWorld()
     reported: list[ErrorCode] = []
     world.append(batch_of(b"x"), reported.append)
@@ -201,7 +201,7 @@ def test_without_flushing_every_message_only_new_names_are_synced() -> None:
 
 
 def test_what_was_refused_because_names_could_not_be_synced_is_not_back_at_the_next_start() -> None:
-    """Remove a refused append: a coordinator would otherwise find the operation that it refused, before later ones."""
+    """A coordinator would otherwise find the operation that it refused, before later ones."""
     world = LogWorld()
     planned = OSError("planned")
     world.fs.fail = lambda kind, path: planned if kind == "sync" and path.endswith("partition.metadata") else None
@@ -227,7 +227,7 @@ def test_an_append_counts_only_after_its_sync(world: LogWorld) -> None:
 
 
 def test_what_is_written_during_a_sync_shares_the_next_one(world: LogWorld) -> None:
-    """Serve all waiting requests with one fsync (group commit)."""
+    """One fsync serves all waiting requests (group commit)."""
     world.produce(b"first")
     before = syncs(world)
     reported: list[int] = []
@@ -304,7 +304,9 @@ def test_a_log_whose_sync_takes_long_keeps_no_other_waiting() -> None:
 
 
 def test_names_that_several_logs_need_are_synced_once_for_all() -> None:
-    """Report a folder's error to all logs: the kernel returns it only once, and a second sync would seem to succeed."""
+    """A folder's error is reported to all logs: the kernel returns it only once, and a second sync would seem to
+    succeed.
+    """
     world = LogWorld(flush_every_message=True)
     held: list[Callable[[], None]] = []
     world.fs.held_syncs = held
@@ -352,7 +354,7 @@ def test_appends_are_notified_in_order_even_when_only_some_of_them_wait_for_a_sy
 
 
 def test_a_failed_sync_takes_the_log_offline_until_the_next_start(world: LogWorld) -> None:
-    """Never retry a failed sync: the kernel may have dropped the data, so a success would be false."""
+    """The kernel may have dropped the data, so the success of a retry would be false."""
     world.produce(b"kept")
     reported: list[ErrorCode] = []
     fail(world, "sync")
@@ -370,7 +372,7 @@ def test_a_failed_sync_takes_the_log_offline_until_the_next_start(world: LogWorl
 
 
 def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_after_it(world: LogWorld) -> None:
-    """Report the later write last, so that a state rebuilt after the failure finds everything before it durable."""
+    """A state that is rebuilt after the failure then finds everything before it durable."""
     world.produce(b"x")
     events: list[tuple[str, ErrorCode, int]] = []
 
@@ -392,7 +394,7 @@ def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_aft
 
 
 def test_the_end_of_an_abandoned_sync_does_not_end_the_next_one(world: LogWorld) -> None:
-    """Ignore the abandoned sync: a later append had failed, so all that the sync was for was synced at once."""
+    """A later append had failed, so all that the abandoned sync was for was synced at once."""
     failing, other = world.logs.get(TOPIC, 0), world.logs.get(TOPIC, 1)
     reported: dict[PartitionLog, list[ErrorCode]] = {failing: [], other: []}
     now = world.clock.wall_ms()
@@ -435,7 +437,7 @@ def test_closing_answers_what_is_buffered() -> None:
 
 
 def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
-    """Sync it first: otherwise a power cut could leave a torn segment before sound ones, which stops the next start."""
+    """Otherwise a power cut could leave a torn segment before sound ones, which stops the next start."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE), flush_every_message=True)
     for at in range(12):
         world.append(batch_of(b"%d" % (at % 10)))
@@ -453,7 +455,7 @@ def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
 
 
 def test_what_a_failed_sync_has_lost_is_not_taken_from_the_page_cache_at_the_next_start(world: LogWorld) -> None:
-    """Distrust the page cache: the kernel marks dropped pages as clean, so a later sync would not write them either."""
+    """The kernel marks dropped pages as clean, so a later sync would not write them either."""
     world.fs.drops_failed_syncs = True
     world.produce(b"kept")
     reported: list[ErrorCode] = []
@@ -507,7 +509,7 @@ def test_a_failed_sync_of_a_log_that_failed_to_write_keeps_what_was_synced(world
 
 
 def test_nothing_is_promised_in_a_file_whose_name_is_not_synced() -> None:
-    """Sync the name too: a power loss removes even a synced segment whose name is not durable."""
+    """A power loss removes even a synced segment whose name is not durable."""
     size = len(batch_of(b"0"))
     world = LogWorld(LogSettings(segment_bytes=2 * size), flush_every_message=True)
     held: list[Callable[[], None]] = []
@@ -525,7 +527,7 @@ def test_nothing_is_promised_in_a_file_whose_name_is_not_synced() -> None:
 
 
 def test_a_start_makes_it_durable_that_a_failed_sync_left_nothing() -> None:
-    """Make the truncation durable: otherwise the removed data would return after a power loss."""
+    """The truncation is synced: otherwise the removed data would return after a power loss."""
     world = LogWorld(LogSettings(flush_messages=1))
     reported: list[ErrorCode] = []
     world.append(batch_of(b"refused"), reported.append)
@@ -561,7 +563,7 @@ def test_an_error_of_one_file_takes_that_log_alone_offline(world: LogWorld) -> N
 
 
 def test_a_topic_that_is_deleted_while_its_names_are_synced_takes_nobody_with_it() -> None:
-    """Continue with other topics although syncing the deleted topic's renamed folder fails."""
+    """Other topics continue although syncing the deleted topic's renamed folder fails."""
     world = LogWorld()
     other = TopicImage("other", bytes(16), 1)
     world.topics.images["other"] = other

@@ -27,7 +27,6 @@ HEX = "0123456789abcdef" * 2
 
 
 def crashed() -> LogWorld:
-    """Return a world with one record in partition 0 after its process was killed."""
     world = LogWorld()
     world.produce(b"kept")
     world.crash(CrashModel.PROCESS_KILL)
@@ -61,7 +60,7 @@ def flip(position: int) -> Callable[[bytearray], None]:
 def test_a_damaged_partition_metadata_is_made_again_from_the_metadata(
     damage: Callable[[bytearray], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Restore it from the metadata, after a power loss left 0 bytes or a flipped bit changed the id."""
+    """A power loss left 0 bytes, or a flipped bit changed the id."""
     world = crashed()
     damage(world.fs.content(ID_FILE))
     world.start()
@@ -84,7 +83,7 @@ def recreate(world: LogWorld) -> None:
 
 
 def test_a_folder_that_a_deleted_topic_or_the_new_one_may_have_stops_the_start() -> None:
-    """Stop the start: without the id it is unknown which of two topics of one name these records belong to."""
+    """Without the id it is unknown which of two topics of one name these records belong to."""
     world = crashed()
     recreate(world)
     world.fs.content(ID_FILE).clear()
@@ -97,7 +96,7 @@ def test_a_folder_that_a_deleted_topic_or_the_new_one_may_have_stops_the_start()
 
 
 def test_a_folder_without_a_segment_is_the_new_topics_whatever_topic_had_its_name() -> None:
-    """Use the folder: a crash before its id was written left no record of either topic in it."""
+    """A crash before its id was written left no record of either topic in it."""
     world = crashed()
     recreate(world)
     for name in world.fs.list_dir("data/orders-0"):
@@ -128,7 +127,7 @@ def test_a_folder_of_a_deleted_topic_is_removed_and_the_topic_forgotten(caplog: 
 
 
 def test_a_deleted_topic_is_not_forgotten_before_its_renames_are_durable() -> None:
-    """Remember it until then: after a power loss the folder would return, and no topic would own it."""
+    """Otherwise a power loss would bring the folder back, and no topic would own it."""
     for seed in range(30):
         world = LogWorld(seed=seed, flush_every_message=True)
         world.produce(b"old")
@@ -159,7 +158,7 @@ def test_a_topic_whose_folder_cannot_be_renamed_is_remembered(world: LogWorld) -
 
 @pytest.mark.parametrize("image", [None, TopicImage(TOPIC, OTHER_ID, 3), TopicImage(TOPIC, TOPIC_ID, 0)])
 def test_a_folder_of_no_topic_that_is_known_stops_the_start(image: TopicImage | None) -> None:
-    """Set nothing aside: the folder may be all that is left of the topic, and is readable once the metadata is back."""
+    """The folder may be all that is left of the topic, and is readable once the metadata is back."""
     world = crashed()
     known = world.topics.images.pop(TOPIC)
     if image is not None:
@@ -210,7 +209,7 @@ def test_a_foreign_folder_is_left_alone(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_a_topic_may_have_the_name_of_a_foreign_folder(world: LogWorld) -> None:
-    """Store the topic's files beside the foreign ones, which stay when the topic is deleted."""
+    """The topic's files are stored beside the foreign ones, which stay when the topic is deleted."""
     world.fs.make_dirs(f"{DATA}/{TOPIC}-0/pictures")
     world.fs.write_atomic(f"{DATA}/{TOPIC}-0/notes", b"notes")
     world.produce(b"x")

@@ -139,7 +139,7 @@ def test_log_starts_of_a_deleted_topic_are_not_the_new_ones(world: LogWorld) -> 
 
 
 def test_a_log_start_that_could_not_be_forgotten_is_not_the_new_ones(world: LogWorld) -> None:
-    """Create the new log's first files only after the checkpoint was corrected."""
+    """The new log's first files are created only after the checkpoint was corrected."""
     world.produce(b"x")
     assert world.delete_records(1) is ErrorCode.NONE
     world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None
@@ -208,7 +208,7 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
 
 
 def test_logs_are_looked_at_some_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a few logs per tick: of tens of thousands, few have something to delete."""
+    """Of tens of thousands of logs, few have something to delete."""
     paused_everywhere(monkeypatch)
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=0))
     logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
@@ -322,7 +322,7 @@ def test_open_files_are_bounded() -> None:
 
 
 def test_a_start_is_durable_before_the_segments_below_it_go() -> None:
-    """Sync the start even without flush settings: after a power loss the removed files would be missing records."""
+    """It is synced even without flush settings: after a power loss the removed files would be missing records."""
     for seed in range(20):
         world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x"))))
         for _ in range(6):

@@ -76,7 +76,7 @@ def test_the_callers_bytes_are_not_changed(world: LogWorld) -> None:
 
 
 def test_a_log_without_appends_has_no_files(world: LogWorld) -> None:
-    """Create no files, so that a hundred empty partitions cost nothing at start."""
+    """So a hundred empty partitions cost nothing at the start."""
     log = world.logs.get(TOPIC, 2)
     assert log.read(0, 100, upto=0) == (b"", ())
     assert log.available_bytes(0, 0) == 0
@@ -287,7 +287,7 @@ def test_reading_on_from_where_the_last_read_ended_costs_one_read_of_the_disk(wo
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_read_agrees_with_a_list(seed: int) -> None:
-    """Read at any offset with any limits, across segments, before and after clean restarts and kills."""
+    """Reads begin at any offset, with any limits, across segments, before and after clean restarts and kills."""
     rng = Random(seed)
     world = LogWorld(LogSettings(segment_bytes=6_000, index_interval_bytes=300), seed=seed)
     batches: list[tuple[int, int, int]] = []  # first offset, last offset, bytes
@@ -401,7 +401,7 @@ def test_the_largest_timestamp_need_not_be_the_last_record(world: LogWorld) -> N
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_the_largest_timestamp_may_be_of_a_record_below_the_start_until_its_segment_goes(restart: bool) -> None:
-    """Return it, as Apache Kafka 4.3.1 does, even if the start offset lies within its batch."""
+    """Apache Kafka 4.3.1 returns it, too, even if the start offset lies within its batch."""
     world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x", b"x"))))
     for timestamp in (9_000, 8_000, 7_000):
         world.produce(b"x", b"x", timestamp_ms=timestamp)

@@ -65,7 +65,7 @@ def log() -> Appended:
 
 
 def test_a_producer_nobody_knows_may_start_with_any_sequence() -> None:
-    """Never return UNKNOWN_PRODUCER_ID: retention may have deleted the producer's earlier records."""
+    """UNKNOWN_PRODUCER_ID is never returned: retention may have deleted the producer's earlier records."""
     assert ProducerStates().check(header_of(55)) is None
 
 
@@ -154,7 +154,7 @@ def test_markers_are_fenced_by_epochs(log: Appended) -> None:
 
 
 def test_a_marker_with_a_bumped_epoch_starts_sequences_again(log: Appended) -> None:
-    """Give each transaction an epoch of its own (KIP-890)."""
+    """Each transaction has an epoch of its own (KIP-890)."""
     log.append(header_of(0, 3, epoch=3, txn=True))
     log.end_transaction(marker(epoch=4))
     assert log.check(3, epoch=4, txn=True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -260,7 +260,7 @@ def test_batches_are_checked_and_taken_over_by_what_they_are() -> None:
 
 
 def test_what_is_in_the_log_is_replayed_at_its_own_offset_and_time() -> None:
-    """Read the bytes of control batches only."""
+    """Only the bytes of control batches are read."""
     states = ProducerStates()
     data = header_of(0, 2, txn=True)._replace(base_offset=10)
     states.replay(data, lambda: pytest.fail("it is no control batch"))

@@ -135,7 +135,7 @@ def test_backups_and_what_is_restored_are_for_their_owner_alone(tmp_path: Path) 
 
 
 def test_restore_checks_every_byte(tmp_path: Path) -> None:
-    """Restore nothing that a broker would start on if any bit of an object was flipped."""
+    """If any bit of an object was flipped, nothing is restored that a broker would start on."""
     contents = {"orders-0/x.log": random.Random(1).randbytes(3_000_000), "meta.db": b"metadata"}
     store = store_with(tmp_path / "b", contents)
     path = Path(store.object_path(store.read("b1").entries[0].object))

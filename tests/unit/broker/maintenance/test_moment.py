@@ -75,7 +75,7 @@ def test_plain_logs_that_never_rest_are_not_waited_for() -> None:
 
 
 def test_there_may_be_no_such_moment() -> None:
-    """Give up after the timeout when transactions follow each other without a pause."""
+    """Transactions follow each other without a pause, so the search ends at the timeout."""
     world = World(1, 0, [[0]] * 100_000)
     clock = iter(range(100_000))
     pauses: list[int] = []

@@ -172,7 +172,7 @@ def test_the_newest_segment_is_missing(synced: int, lost: str, folder: FolderOnD
 
 
 def test_a_newest_segment_that_a_power_loss_may_have_taken_is_not_missed(folder: FolderOnDisk) -> None:
-    """Accept a missing one: its line in the manifest may become durable before its name, before any answer."""
+    """Its line in the manifest may become durable before its name, before any answer."""
     folder.promise(boot_id="an earlier start")
     folder.fs.remove(f"{DATA}/{THIRD}")
     assert verify(folder).is_sound
@@ -232,7 +232,7 @@ def test_a_reserve_that_is_no_file_is_reported_and_a_missing_one_is_not(folder: 
 
 @pytest.mark.parametrize("base", [0, 9])
 def test_a_segment_that_the_cleaner_was_putting_in_its_place_is_not_missed(base: int, folder: FolderOnDisk) -> None:
-    """Accept it; the next start completes the rename."""
+    """The next start completes the rename."""
     path = f"{DATA}/orders-0/{file_name(base, LOG_SUFFIX)}"
     folder.fs.rename(path, f"{path}.swap")
     report = verify(folder)
@@ -250,7 +250,7 @@ def test_half_a_snapshot_is_a_note(folder: FolderOnDisk) -> None:
 @pytest.mark.parametrize("model", [CrashModel.PROCESS_KILL, CrashModel.POWER_LOSS])
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_that_a_crash_leaves_is_given_up(seed: int, model: CrashModel) -> None:
-    """Keep everything after a crash with rolled and deleted segments and torn writes.
+    """A crash leaves rolled and deleted segments and torn writes, all of which stay.
 
     A power loss may damage files that are rebuilt: indexes, snapshots, checkpoints.
     """

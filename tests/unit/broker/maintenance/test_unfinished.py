@@ -230,7 +230,7 @@ def test_two_restores_at_once_do_not_mix(dest: str) -> None:
 
 @pytest.mark.parametrize("torn", [b"", b"[" * 100_000], ids=["empty", "nested too deep"])
 def test_every_command_refuses_an_unfinished_folder_and_changes_nothing(tmp_path: Path, torn: bytes) -> None:
-    """Refuse it even with options that allow repairing lost metadata."""
+    """Options that allow repairing lost metadata do not change the refusal."""
     data = tmp_path / "data"
     data.mkdir()
     for path, content in contents().items():

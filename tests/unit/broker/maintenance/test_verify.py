@@ -77,7 +77,7 @@ def test_a_flipped_bit_in_records_costs_their_batch_alone(folder: FolderOnDisk) 
 
 @pytest.mark.parametrize("position", [0, 3, 7, 8, 11, 16])
 def test_what_no_crc_covers_is_healed_when_it_is_certain(position: int, folder: FolderOnDisk) -> None:
-    """Restore BaseOffset, Length or Magic from the batches on both sides."""
+    """BaseOffset, Length or Magic are restored from the batches on both sides."""
     before = bytes(folder.content(FIRST))
     folder.content(FIRST)[len(plain(0)) + position] ^= 0x40
     report = verify(folder)
@@ -151,7 +151,6 @@ def test_an_unknown_folder_is_set_aside_or_adopted_only_by_name() -> None:
 
 
 def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost(folder: FolderOnDisk) -> None:
-    """Keep all records of a topic until its properties are set again; a coordinator's topic gets its own properties."""
     folder.db.clear()
     folder.content("metadata.journal")[:] = bytes(len(folder.content("metadata.journal")))
     report = verify(folder)
@@ -173,7 +172,7 @@ def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost(fold
 
 
 def test_an_adopted_coordinators_topic_has_the_partitions_by_which_its_records_are_found() -> None:
-    """Restore that number; otherwise the coordinator would look for a share partition's state in a wrong partition."""
+    """Otherwise the coordinator would look for a share partition's state in a wrong partition."""
     for partitions in (1, 3, 7):
         folder = FolderOnDisk()
         folder.fs.remove(f"{DATA}/{LAST_STATE}")  # its records are in the only partition of one
@@ -270,7 +269,7 @@ def test_each_flipped_bit_is_found_and_repaired(data: st.DataObject) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_whatever_is_damaged_verify_goes_on_and_repair_ends_clean(data: st.DataObject) -> None:
-    """Damage up to three files: change, cut, zero, remove or replace them."""
+    """Up to three files are changed, cut, zeroed, removed or replaced."""
     folder = FolderOnDisk()
     if data.draw(st.booleans()):
         folder.stop()

@@ -62,7 +62,7 @@ def store(db: MetaDb, seed: int = 1) -> MetadataStore:
 
 
 def test_no_id_looks_like_an_option_of_a_command_line_tool() -> None:
-    """Avoid a leading "-", as Apache Kafka does, which one text in 64 would have."""
+    """One id in 64 would begin with "-", which Apache Kafka avoids, too."""
     environment = random_only(1)
     texts = [uuid_to_text(environment.random_uuid()) for _ in range(1_000)]
     assert len(set(texts)) == 1_000
@@ -99,7 +99,7 @@ def test_everything_survives_a_restart(reopen: Reopen) -> None:
 
 
 def test_a_data_folder_of_kafka_4_3_keeps_its_levels_until_they_are_raised(reopen: Reopen) -> None:
-    """Keep them, as Apache Kafka 4.4.0 does on the metadata of a 4.3 cluster."""
+    """Apache Kafka 4.4.0 keeps them, too, on the metadata of a 4.3 cluster."""
     earlier = store(reopen())
     earlier.set_features({"metadata.version": 30, "share.version": 1})
     earlier.close()
@@ -238,7 +238,7 @@ def test_a_failed_commit_changes_nothing_and_the_next_one_works(mutate: Callable
 def test_a_change_that_cannot_be_stored_is_answered_at_once_and_notifies_nobody(
     alter: Callable[[MetadataStore], Pending[ApiError]],
 ) -> None:
-    """Return Apache Kafka's error for a failed log directory; then the same change succeeds."""
+    """The error is Apache Kafka's for a failed log directory; then the same change succeeds."""
     db = MemoryMetaDb()
     metadata = store(db)
     before, heard = db.load(), list[str]()
@@ -289,7 +289,7 @@ def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_th
 
 
 def test_the_log_reports_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:
-    """Use words, since readers of the log do not know the protocol's numbers; escape line breaks in names."""
+    """Readers of the log do not know the protocol's numbers; line breaks in names are escaped."""
     caplog.set_level(logging.INFO)
     topic, read, allow = ResourceKind.TOPIC, Operation.READ, Permission.ALLOW
     acl = Acl(topic, "orders\n", PatternType.LITERAL, "User:carol", "*", read, allow)
@@ -387,7 +387,7 @@ def test_a_sqlite_commit_that_fails_half_way_is_rolled_back(tmp_path: Path) -> N
 
 
 def test_sqlite_commits_are_synced_to_the_write_ahead_log(tmp_path: Path) -> None:
-    """Sync each commit, so that a power loss does not remove it."""
+    """A power loss does not remove a commit."""
     db = SqliteMetaDb(str(tmp_path / "meta.db"))
     pragma = db._connection.execute
     assert pragma("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -136,7 +136,7 @@ async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize("path", ["/-/healthy", "/-/ready", "/metrics"])
 @pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /-/healthy HTTP/1.1\r\n"])
 async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path: str) -> None:
-    """Answer probes anyway; otherwise an operator's supervisor would restart a healthy broker."""
+    """Otherwise an operator's supervisor would restart a healthy broker."""
     slow = []
     for _ in range(2 * server.MAX_CONNECTIONS):
         reader, writer = await site.connect()
@@ -214,7 +214,7 @@ async def test_others_have_their_turn_at_each_pause(site: Site) -> None:
 
 
 async def test_those_that_wait_share_the_next_scrape(site: Site) -> None:
-    """Share it; 100 scrapes per second took a third of the broker's time."""
+    """100 scrapes per second once took a third of the broker's time."""
     made, going, go_on = 0, asyncio.Event(), False
 
     async def slow() -> bytes:

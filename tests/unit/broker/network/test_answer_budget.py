@@ -59,7 +59,7 @@ def test_a_little_is_always_granted() -> None:
 
 
 def test_what_one_tick_reads_counts_until_the_sockets_have_it() -> None:
-    """Answer all waiting fetches that one append wakes before any response is sent."""
+    """All waiting fetches that one append wakes are answered before any response is sent."""
     shared, clock = room()
     for expected in (50, 25, 12.5):
         assert shared.grant() == expected * MB
@@ -69,7 +69,7 @@ def test_what_one_tick_reads_counts_until_the_sockets_have_it() -> None:
 
 
 def test_fifteen_hundred_that_fetch_and_never_read_hold_no_more_than_the_total() -> None:
-    """Bound them although each gets a first batch of any size, which grants alone do not limit."""
+    """Each gets a first batch of any size, which grants alone do not limit."""
     shared, clock = room()
     readers: list[Reader] = []
     most = 0
@@ -84,7 +84,7 @@ def test_fifteen_hundred_that_fetch_and_never_read_hold_no_more_than_the_total()
 
 
 def test_an_answer_counts_whole_until_its_last_byte_is_taken() -> None:
-    """Count the whole response while any of it is unsent. Counting only the rest once let 256 MB become 2.4 GB."""
+    """Counting only the unsent rest once let 256 MB become 2.4 GB."""
     shared, _ = room()
     reader = Reader(shared).answer(80 * MB)
     reader.take(80 * MB - 1)
@@ -143,7 +143,7 @@ def test_looking_is_bounded_however_many_ask_for_room() -> None:
 
 
 def test_answers_of_other_kinds_are_bounded_by_closing_who_takes_nothing() -> None:
-    """Close the connection that was checked longest ago: Metadata and similar responses need no grant."""
+    """Metadata and similar responses need no grant; the connection that was checked longest ago is closed."""
     shared, _ = room()
     readers = [Reader(shared).answer(10 * MB) for _ in range(10)]
     assert not any(reader.reason for reader in readers)

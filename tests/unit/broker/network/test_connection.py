@@ -47,11 +47,6 @@ class Peer:
 
 
 class World:
-    """A connection whose frames begin with a letter.
-
-    e echo, g echo in pieces, p park, l later (does not park), n no answer, x close.
-    """
-
     def __init__(self, limits: RequestLimits | None = None) -> None:
         self.peer = Peer()
         self.soon: deque[Callable[[], None]] = deque()
@@ -146,7 +141,7 @@ def test_answers_filled_in_one_tick_leave_together(world: World) -> None:
 
 
 def test_a_parked_answer_holds_later_frames_back(world: World) -> None:
-    """Serve one request at a time, as Apache Kafka does by muting the connection."""
+    """A connection has one request at a time, as in Apache Kafka, which mutes the connection."""
     world.connection.receive(frame(b"e0") + frame(b"p1") + frame(b"e2") + frame(b"p3") + frame(b"e4"))
     assert world.handled == [b"e0", b"p1"]
     assert world.peer.answers == [b"e0"]
@@ -257,7 +252,7 @@ def test_answers_in_pieces_keep_their_place_and_count_whole() -> None:
 
 
 def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None:
-    """Interrupt a read that holds thousands of requests, which together would take a tenth of a second."""
+    """One read may hold thousands of requests, which together would take a tenth of a second."""
     world = World(RequestLimits(max_answers=3))
     world.connection.receive(b"".join(frame(b"e%d" % number) for number in range(8)))
     assert len(world.handled) == 3
@@ -269,7 +264,7 @@ def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None
 
 @pytest.mark.parametrize("limits", [RequestLimits(max_answers=3), RequestLimits(max_output_bytes=6)])
 def test_a_flood_that_goes_on_is_not_read_faster_than_it_is_handled(limits: RequestLimits) -> None:
-    """Keep frames read between two iterations waiting, in a bounded buffer."""
+    """Frames read between two iterations wait in a bounded buffer."""
     world = World(limits._replace(max_input_bytes=40))
     for number in range(3):
         world.connection.receive(b"".join(frame(b"e%d" % digit) for digit in range(6)))

@@ -130,7 +130,7 @@ async def sent_by_one_that_comes_too_often() -> tuple[int, bool]:
 def test_nothing_is_read_of_a_refused_connection_that_waits_to_be_closed(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
-    """Stop reading: 100 refused connections that send at full speed held the loop for 26 ms at a time."""
+    """100 refused connections that send at full speed once held the loop for 26 ms at a time."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         sent, never_served = runner.run(sent_by_one_that_comes_too_often())
     assert never_served
@@ -167,7 +167,7 @@ async def beginning_with(data: bytes, size: int) -> tuple[int, list[bytes], bool
 def test_of_a_frame_that_is_refused_by_its_first_bytes_no_more_is_read(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
-    """Stop at the first read. Reading 256 KB made the client send as much again: 290 µs for each connection."""
+    """Reading 256 KB made the client send as much again: 290 µs for each connection."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         taken, frames, closed = runner.run(beginning_with(b"\x7f\xff\xff\xff" + bytes(1 << 20), 1))
     assert (taken, frames, closed) == (FIRST_READ_BYTES, [], True)
@@ -208,7 +208,7 @@ async def closed_without_the_collector() -> bool:
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])
 def test_a_closed_connection_leaves_no_circle(loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    """Leave no reference cycle: the collector runs rarely, and thousands of connections would pile up."""
+    """The collector runs rarely, so thousands of connections would pile up."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         assert runner.run(closed_without_the_collector())
 

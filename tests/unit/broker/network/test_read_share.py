@@ -42,7 +42,7 @@ class Sender:
 
 
 def test_so_much_is_read_in_a_tick_and_everybody_in_turn() -> None:
-    """Share the tick: sixty senders of 97 MB each once had megabytes read at once, which delayed others by 10 ms."""
+    """Sixty senders of 97 MB each once had megabytes read at once, which delayed others by 10 ms."""
     clock = VirtualClock()
     share = ReadShare(clock)
     senders = [Sender(share) for _ in range(60)]
@@ -74,7 +74,7 @@ def test_one_sender_alone_goes_on_in_the_next_tick() -> None:
 
 
 def test_a_frame_larger_than_a_share_arrives_and_others_are_answered_meanwhile() -> None:
-    """Keep the pauses of the share, the connection and the budget independent of each other, on real sockets."""
+    """On real sockets, the pauses of the share, the connection and the budget are independent of each other."""
     size = 8 * MOST_READ
     handled: list[int] = []
 

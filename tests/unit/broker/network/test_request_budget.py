@@ -55,7 +55,6 @@ class Sender:
         return self.parked[-1]
 
     def send(self, size: int = READ) -> bool:
-        """Send one chunk; return False if the broker does not read or nothing is left."""
         data = bytes(self.stream[self.sent : self.sent + size])
         if self.closed or not self.reading or not data:
             return False
@@ -150,7 +149,7 @@ def test_small_requests_pass_whatever_is_held(world: World) -> None:
 
 
 def test_a_request_that_has_to_wait_for_room_has_its_turn_before_larger_ones(world: World) -> None:
-    """Give every other turn to the smallest frame, so that sixty incomplete frames do not come first."""
+    """The smallest frame has every other turn, so that sixty incomplete frames do not come first."""
     for _ in range(60):
         world.sender(NEVER_COMPLETE)
     world.send_all()
@@ -253,7 +252,7 @@ def test_an_answer_that_nobody_takes_yet_ends_the_count(world: World) -> None:
 
 
 def test_large_requests_that_are_being_handled_leave_the_others_in_line(world: World) -> None:
-    """Keep the turn of a request until it is answered, whatever its client does meanwhile."""
+    """A request keeps its turn until it is answered, whatever its client does meanwhile."""
     senders = [world.sender(frame(LARGEST, b"p")) for _ in range(10)]
     while not all(sender.handled for sender in senders):
         world.send_all()

@@ -271,8 +271,9 @@ async def requests_counted(sizes: Sequence[int]) -> list[int]:
 def test_a_client_does_not_slow_its_own_large_answers_down(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
-    """Have large and small answers alternate, as a share consumer's do: its requests must not count as another client's
-    until it has been answered little for a while.
+    """Large and small answers alternate, as a share consumer's do.
+
+    Its requests must not count as another client's until it has been answered little for a while.
     """
     sizes = [3, LARGE_ANSWER + 1, 3, LARGE_ANSWER + 1, *[3] * SMALL_IN_A_ROW, 3, 3]
     with asyncio.Runner(loop_factory=loop_factory) as runner:

@@ -86,7 +86,7 @@ def test_the_console_is_a_child_that_asks_the_broker_and_its_records_api(tmp_pat
 
 @pytest.mark.crash
 def test_the_console_runs_no_python_file_of_the_working_directory(tmp_path: Path) -> None:
-    """Ignore files of the folder in which the broker was started, because the console receives tokens."""
+    """The console receives tokens."""
     folder = tmp_path / "downloads"
     folder.mkdir()
     for name in ("json", "shareq", "aiohttp", "sitecustomize"):

@@ -110,7 +110,7 @@ SHOWN = "n" * 256 + "... (32000 characters)"
 
 
 def test_names_that_clients_choose_are_cut_in_every_line(lines: StringIO) -> None:
-    """Shorten them; a hundred clients with names of 32,000 characters wrote 2 MB of log per second."""
+    """A hundred clients with names of 32,000 characters once wrote 2 MB of log per second."""
     record = ("group %s: member %s, %d", LONG, LONG, 5)
     logging.getLogger("shareq.coordinator.group.classic.rebalance").info(*record)
     (line,) = lines.getvalue().splitlines()

@@ -12,7 +12,7 @@ from shareq.broker.process import sockets
 
 
 def test_a_burst_of_clients_fits_into_the_backlog() -> None:
-    """Raise the backlog: with Apache Kafka's 50, most of 500 simultaneous clients waited a second or longer."""
+    """With Apache Kafka's backlog of 50, most of 500 simultaneous clients waited a second or longer."""
     assert BrokerConfig({}).socket_listen_backlog_size == 1_024
 
 

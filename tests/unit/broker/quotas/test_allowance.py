@@ -25,7 +25,7 @@ def test_the_times_to_wait_are_apache_kafkas(
 
 @for_each("seed", range(100))
 def test_waits_are_those_of_a_rate_that_is_looked_at_each_time(seed: int) -> None:
-    """Include several uses at one moment, uses of nothing, returned amounts, long pauses and changed quotas."""
+    """There are several uses at one moment, uses of nothing, returned amounts, long pauses and changed quotas."""
     random = Random(seed)
     windows = Windows(random.choice([1, 2, 3, 11]), random.choice([10, 1000]))
     bound, mean = BOUND, random.choice([1, 20, 60, 95, 105, 300]) * windows.size_ms / 1000

@@ -87,7 +87,7 @@ def test_names_that_clients_make_up_are_forgotten() -> None:
 
 
 def test_what_is_used_is_known_by_whom_the_quota_was_set_for() -> None:
-    """Key the use by the quota's entity, not by client names: a default is one entity for all its clients."""
+    """The use is kept by the quota's entity, not by client names: a default is one entity for all its clients."""
     quotas = ClientQuotas()
     everybody, alice = QuotaEntity(None, DEFAULT), QuotaEntity("alice")
     wanted = {everybody: {"producer_byte_rate": 100.0, "request_percentage": 5.0}, alice: {"producer_byte_rate": 10.0}}

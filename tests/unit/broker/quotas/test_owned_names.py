@@ -147,7 +147,7 @@ def test_many_names_are_swept_in_slices(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_names_that_come_and_go_are_no_leak(made: Made) -> None:
-    """Keep at most as many removed names as exist: members get a new id each time they join."""
+    """At most as many removed names as existing ones are kept: members get a new id each time they join."""
     names = OwnedNames(1_000_000, made)
     for owner in range(50):  # machines that are never seen again
         assert make(names, made, f"gone-{owner}", f"machine-{owner}")

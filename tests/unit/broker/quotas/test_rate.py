@@ -35,7 +35,7 @@ def test_what_is_recorded_is_forgotten_when_its_windows_are_over() -> None:
 
 
 def test_a_single_window_has_no_wait_when_it_begins() -> None:
-    """Return no wait for `quota.window.num=1`, as Apache Kafka's arithmetic does for an infinite rate over no time."""
+    """Apache Kafka's arithmetic gives an infinite rate over no time, and so no wait, for `quota.window.num=1`."""
     windows, rate = Windows(1, 1000), Rate(0)
     rate.record(5000, 0, windows)
     assert rate.throttle_ms(BOUND, 0, windows) == 0
@@ -51,7 +51,7 @@ def test_no_wait_is_longer_than_an_answer_can_say() -> None:
 
 
 def test_the_tiniest_bound_there_is_has_the_longest_wait() -> None:
-    """Accept any quota above 0."""
+    """Any quota above 0 is accepted."""
     rate, bucket, tiniest = Rate(0), TokenBucket(), 5e-324
     rate.record(1, 0, Windows())
     bucket.take(1, tiniest, 0, Windows())

@@ -97,7 +97,7 @@ def test_specs_are_read_as_they_were_written() -> None:
 
 
 def test_longest_spec() -> None:
-    """Leave room for the names of logs beside it in 4,096 characters."""
+    """The names of logs have room beside it in 4,096 characters."""
     fits = SPEC._replace(letters=LetterFilter(reason="x" * (MOST_TEXT - len(spec_text(SPEC)))))
     assert problem_of(fits) is None
     assert problem_of(fits._replace(letters=LetterFilter(reason="ü" * MOST_TEXT))) is not None
@@ -216,7 +216,7 @@ def test_what_of_a_spec_cannot_be(spec: RedriveSpec, problem: str | None) -> Non
 
 
 def test_who_has_a_part_in_what_all_share() -> None:
-    """Share by user, or by machine for unauthenticated clients."""
+    """The share is by user, or by machine for unauthenticated clients."""
     assert Owner("User:a", "10.0.0.1").name == "User:a"
     assert Owner(ANONYMOUS, "10.0.0.1").name == "10.0.0.1"
 

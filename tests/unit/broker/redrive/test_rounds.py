@@ -92,7 +92,7 @@ def test_one_letter_goes_however_large_it_is() -> None:
 
 
 def test_a_round_names_so_many_logs() -> None:
-    """Count no further room for logs that the round has already."""
+    """Logs that the round already has need no further room."""
     data = RecordData(b"k", b"")
     made, half = Round(0), "t" * (MOST_PLACES // 2 - 32)
     assert made.add(0, ((half, 0), data))
@@ -113,7 +113,7 @@ def test_a_round_is_of_so_many_letters_and_the_next_one_goes_on_behind_them() ->
 
 
 def test_what_is_no_record_counts_when_the_page_is_done() -> None:
-    """Wait for the end of the page: records in a transaction of others may have been aborted."""
+    """The round waits for the end of the page: records in a transaction of others may have been aborted."""
     others = build_batch([RecordData(b"k", b"v")] * 2, timestamp_ms=1, base_offset=2, transactional=True)
     queue = FakeLog(batch_at(0, letter(b"a", 0), letter(b"b", 1)), bytes(others))
     maker = maker_of(Topics({"t": FakeLog(), "dlq.t": queue}))

@@ -124,7 +124,7 @@ def test_changes_one_by_one_are_as_all_at_once(
     asked: list[tuple[str, str, Operation, ResourceKind, str]],
     data: st.DataObject,
 ) -> None:
-    """Include changes that remove all ACLs of a resource, and all prefixes of a length."""
+    """Some changes remove all ACLs of a resource, or all prefixes of a length."""
     going = data.draw(st.lists(st.sampled_from(before), max_size=6)) if before else []
     changes = [*changes, *((acl, False) for acl in going)]
     after = dict.fromkeys(before)
@@ -186,7 +186,7 @@ def rule(
     ],
 )
 def test_whether_there_is_a_topic_one_may_write(rules: list[Acl], may: bool) -> None:
-    """Require WRITE on any topic from a producer without a transactional id, if it lacks IDEMPOTENT_WRITE (KIP-679)."""
+    """A producer without a transactional id and IDEMPOTENT_WRITE needs WRITE on any topic (KIP-679)."""
     authorizer = Authorizer()
     authorizer.replace(rules)
     assert authorizer.allows_any("User:x", "1.1.1.1", Operation.WRITE, TOPIC) is may
@@ -194,7 +194,7 @@ def test_whether_there_is_a_topic_one_may_write(rules: list[Acl], may: bool) -> 
 
 @pytest.mark.parametrize(("host", "may"), [("1.1.1.1", True), ("1.1.1.2", False)])
 def test_any_resource_is_asked_for_from_the_clients_own_host(host: str, may: bool) -> None:
-    """Let READ imply DESCRIBE where the ACL covers the name that this question begins with."""
+    """READ implies DESCRIBE where the ACL covers the name that this question begins with."""
     authorizer = Authorizer()
     authorizer.replace([rule("*", Operation.READ, host="1.1.1.1")])
     assert authorizer.allows_any("User:x", host, Operation.DESCRIBE, TOPIC) is may
@@ -210,7 +210,7 @@ def test_an_ipv6_address_may_be_written_in_full() -> None:
 
 @given(acls, st.sampled_from(NAMES))
 def test_match_finds_every_acl_that_concerns_a_resource(acl: Acl, name: str) -> None:
-    """Match all such ACLs with pattern type MATCH (KIP-290)."""
+    """All such ACLs match pattern type MATCH (KIP-290)."""
     concerned = acl.name in (name, "*") if acl.pattern == LITERAL else name.startswith(acl.name)
     assert AclFilter(name=name, pattern=PatternType.MATCH).matches(acl) == (concerned or acl.name == name)
     assert AclFilter(name=name).matches(acl) == (acl.name == name)

@@ -113,7 +113,7 @@ def test_a_partition_with_more_batches_than_one_turn_takes_is_refused(rig: Rig) 
 
 
 def test_many_batches_are_looked_at_in_turns(rig: Rig) -> None:
-    """Check 190 partitions of 1,000 batches each, two of which exist, over several turns."""
+    """190 partitions of 1,000 batches each, two of which exist, are checked over several turns."""
     looked_at: list[int] = []
     in_this_tick = 0
 
@@ -165,7 +165,7 @@ def test_who_may_not_is_refused_before_the_partition_is_looked_at(rig: Rig) -> N
 
 
 def test_a_partition_that_is_not_in_memory(rig: Rig) -> None:
-    """Refuse them after a restart, until the next fetch loads the partition."""
+    """After a restart acknowledgements are refused until the next fetch loads the partition."""
     rig.manager.group_empty("g")
     assert rig.codes(rig.apply((0, [ack(0, 0)])).value) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
@@ -207,5 +207,5 @@ def test_the_error_of_a_state_write(rig: Rig) -> None:
 
 
 def test_a_partition_that_is_named_alone_must_exist(rig: Rig) -> None:
-    """Reject the first partition number that does not exist, even beside valid ones."""
+    """The first partition number that does not exist is rejected, even beside valid ones."""
     assert rig.codes(rig.apply((2, []), (0, [ack(0, 0)])).value) == {2: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0: NONE}

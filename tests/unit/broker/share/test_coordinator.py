@@ -268,7 +268,7 @@ def test_a_start_finds_the_states_and_forgets_those_of_topics_that_are_gone(rig:
 
 
 def test_a_start_that_cannot_believe_that_a_topic_is_gone_keeps_its_states(rig: Rig) -> None:
-    """Keep them: metadata mirrored from another cluster is never complete; a tombstone would delete confirmed state."""
+    """Metadata mirrored from another cluster is never complete; a tombstone would delete confirmed state."""
     kept = rig.key(0, "u"), rig.key()
     rig.initialized(*kept)
     back = rig.ports.topics.delete("u")
@@ -284,7 +284,7 @@ def test_a_start_that_cannot_believe_that_a_topic_is_gone_keeps_its_states(rig: 
 
 
 def test_other_routes_are_gone_as_well(rig: Rig) -> None:
-    """Delete them when nodes route all share partitions of a topic to one partition of the state topic."""
+    """Nodes route all share partitions of a topic to one partition of the state topic."""
     rig.ports.host = rig.ports.host._replace(
         routes=AS_APACHE_KAFKA._replace(share_partition=lambda key, count: key.topic_id[0] % count)
     )
@@ -387,7 +387,7 @@ def test_a_forgetting_that_cannot_be_written_harms_nobody(rig: Rig) -> None:
 
 
 def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
-    """Free them without the garbage collector, which skips loaded state (`Collector.keep`)."""
+    """It is freed without the garbage collector, which skips loaded state (`Collector.keep`)."""
     rig = Rig()
     rig.initialized()
     given_up = next(iter(rig.service.partitions))

@@ -73,7 +73,7 @@ def test_a_negative_limit_of_records_loads_and_looks_but_takes_nothing() -> None
 
 @pytest.mark.parametrize("max_records", [500, -1])
 def test_a_negative_limit_of_bytes_is_an_error_of_what_was_looked_at(max_records: int) -> None:
-    """Fail at once without a read, as Apache Kafka does; the records stay for the next fetch."""
+    """The fetch fails at once without a read, as in Apache Kafka; the records stay for the next fetch."""
     rig = filled(1)
     fetched = rig.fetch(0, 1, max_bytes=-1, max_records=max_records, wait_ms=50).start().value
     failed = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -205,7 +205,7 @@ def test_acknowledging_around_what_cannot_be_read_moves_the_start_offset() -> No
 
 
 def test_available_records_that_became_unreadable_are_passed_over_too() -> None:
-    """Skip records that were delivered and released before the damage."""
+    """They were delivered and released before the damage."""
     rig = filled(3)
     rig.settings.share = ShareGroupSettings(delivery_count_limit=2)
     assert rig.acquire() == [(0, 2, 1)]
@@ -226,7 +226,7 @@ def test_a_read_that_succeeds_forgets_the_damage_before_it() -> None:
 
 
 def test_gaps_are_passed_over_without_waiting_for_news(rig: ShareRig) -> None:
-    """Skip a gap that compaction left at once: no event would wake the fetch for the records behind it."""
+    """No event would wake the fetch for the records behind a gap that compaction left."""
     rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
     transactional(rig.source(), 0)
     rig.source().fill(b"1")
@@ -381,7 +381,7 @@ def test_bytes_out_are_those_that_were_sent_all_together() -> None:
 
 
 def test_bytes_out_are_those_from_the_middle_of_a_read(rig: ShareRig) -> None:
-    """Leave out the aborted batch in front, which is read but not sent."""
+    """The aborted batch in front is read but not sent."""
     rig.settings.share = ShareGroupSettings(isolation_level=IsolationLevel.READ_COMMITTED)
     transactional(rig.source(), 0)
     rig.source().fill(b"1")
@@ -395,7 +395,7 @@ def test_bytes_out_are_those_from_the_middle_of_a_read(rig: ShareRig) -> None:
 
 @pytest.mark.parametrize(("mode", "records"), [(AcquireMode.RECORD_LIMIT, 1), (AcquireMode.BATCH_OPTIMIZED, 3)])
 def test_how_far_is_read_goes_by_the_mode(mode: AcquireMode, records: int, rig: ShareRig) -> None:
-    """Acquire records in flight together as a whole, unless the mode counts records exactly."""
+    """Records in flight together are acquired as a whole, unless the mode counts records exactly."""
     rig.source().fill(b"0", b"1", b"2")
     assert rig.acquire() == [(0, 2, 1)]
     rig.acknowledge(0, 2, AcknowledgeType.RELEASE)

@@ -39,7 +39,7 @@ def test_it_answers_when_its_time_is_up(rig: ShareRig) -> None:
 
 
 def test_a_source_whose_records_are_not_here_yet_makes_it_wait_and_wakes_it() -> None:
-    """Wake the fetch when the source of a remote log has fetched the records and announced them."""
+    """The source of a remote log fetches the records and announces them."""
     rig = filled(2)
     rig.source().missing_from = 0
     pending = rig.start(wait_ms=100)
@@ -179,7 +179,7 @@ def test_when_time_is_up_fewer_bytes_do() -> None:
 
 
 def test_the_end_of_a_segment_is_enough() -> None:
-    """Answer at the end of a segment, as Apache Kafka does: a read ends there, whatever the fetch waits for."""
+    """A read ends there, and the fetch is answered whatever it waits for, as in Apache Kafka."""
     rig = filled(2)
     rig.source().segment_ends = (1,)
     assert rig.fetch(wait_ms=100, min_bytes=10_000).start().done

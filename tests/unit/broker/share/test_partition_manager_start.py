@@ -40,7 +40,7 @@ def test_a_reset_by_duration_that_finds_no_record_is_reported() -> None:
 
 @pytest.mark.parametrize(("strategy", "start"), [("earliest", 1), ("latest", 4), ("by_duration", 2)])
 def test_a_reset_whose_source_has_to_ask_is_waited_for(strategy: str, start: int) -> None:
-    """Use the source's log as it is when the source answers."""
+    """The source's log counts as it is when the source answers."""
     rig = filled()
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.source().times = {rig.clock.wall_ms(): 2}
@@ -82,7 +82,7 @@ def test_a_reset_that_is_answered_after_its_leader_was_dropped_revives_nothing()
 
 
 def test_a_reset_that_the_disk_fails_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail the load: one that never ended would keep its members waiting for ever."""
+    """A load that never ended would keep its members waiting for ever."""
     rig = filled()
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.states.holds = True
@@ -132,7 +132,7 @@ def test_a_start_offset_that_could_not_be_written_is_tried_again() -> None:
 def test_a_state_that_reaches_beyond_the_log_is_replaced_before_anything_is_given_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Replace it first: a power loss removed the records, and new records will get their offsets."""
+    """A power loss removed the records, and new records will get their offsets."""
     rig = filled()
     rig.states.states[rig.key()] = KeptState(4, 0, [StateBatch(0, 0, 0, 2), StateBatch(1, 9, 2, 1)])
     rig.states.holds = True
@@ -187,7 +187,7 @@ BEYOND = {
 def test_a_state_beyond_the_end_is_kept_until_the_end_is_known(
     beyond: KeptState, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Keep it while the log end may only be unknown: dropping it would deliver confirmed records again."""
+    """Dropping it while the log end may only be unknown would deliver confirmed records again."""
     rig = filled(believes_absence=False)
     rig.states.states[rig.key()] = beyond
     leader, waiter = rig.leader(), Waiter()
@@ -213,7 +213,7 @@ def test_a_state_beyond_the_end_is_kept_until_the_end_is_known(
     ],
 )
 def test_a_state_that_is_not_here_is_another_leaders(error: ErrorCode) -> None:
-    """Report NOT_LEADER_OR_FOLLOWER: a deposed node lacks the state that its successor has, or will have."""
+    """A deposed node lacks the state that its successor has, or will have; it answers NOT_LEADER_OR_FOLLOWER."""
     rig = filled(believes_absence=False)
     rig.states.errors["read"] = error
     leader = rig.leader()
@@ -265,7 +265,7 @@ def test_a_log_that_was_cut_cuts_the_state_that_waits_for_its_end() -> None:
 
 
 def test_a_log_that_was_cut_and_grew_again_cuts_the_state_where_it_was_cut() -> None:
-    """Cut the state at the truncation: the new records at the lost offsets were never delivered."""
+    """The new records at the lost offsets were never delivered."""
     rig = filled(believes_absence=False)
     rig.states.states[rig.key()] = KeptState(4, 0, [StateBatch(0, 3, 2, 1)])
     rig.states.holds = True

@@ -118,7 +118,7 @@ def test_a_renewed_lock_is_looked_at_at_the_old_deadline_and_kept() -> None:
 
 
 def test_a_renewed_lock_leaves_the_timer_to_an_earlier_deadline() -> None:
-    """Keep the earlier deadline; in simulation seed 20285 the timer moved past it to the renewed lock's."""
+    """In simulation seed 20285 the timer moved past the earlier deadline to the renewed lock's."""
     rig = filled()
     rig.acquire(0)
     rig.clock.advance(500)
@@ -138,7 +138,7 @@ def test_an_expiry_goes_by_the_settings_of_the_moment() -> None:
 
 
 def test_a_rollback_goes_by_the_settings_of_the_moment() -> None:
-    """Apply the new limit: the lock expired during the write, and the restored record has used up its one delivery."""
+    """The lock expired during the write, and with the new limit the restored record has used up its one delivery."""
     rig = filled()
     rig.acquire()
     rig.states.holds = True

@@ -54,7 +54,7 @@ def test_a_waiting_fetch_is_answered_at_the_records_time() -> None:
 
 @pytest.mark.parametrize(("waits", "others"), [(200, 0), (20, MANY)], ids=["alone", "beside 30,000 that wait"])
 def test_each_wait_ends_a_waiting_fetch_at_its_millisecond(waits: int, others: int) -> None:
-    """End each wait exactly on time. The times of the others are later and all different."""
+    """The times of the other waits are later and all different."""
     rig, chance = ShareRig(), Random(1)
     rig.source().fill(*[b""] * (waits + others))
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=1_000_000)
@@ -92,7 +92,7 @@ def test_a_record_whose_lock_ran_out_comes_to_a_waiting_fetch_a_wait_later() -> 
 
 
 def test_an_earlier_lock_does_not_take_the_timer_with_it() -> None:
-    """Keep the timer right, which serves the locks and waits of every share partition."""
+    """The timer serves the locks and waits of every share partition."""
     rig = delaying()
     rig.acquire(0)
     rig.acknowledge(0, 2, RELEASE)
@@ -170,7 +170,7 @@ def test_a_clock_that_is_set_while_the_broker_runs_changes_nothing() -> None:
 
 
 def test_a_state_that_is_written_again_keeps_its_times() -> None:
-    """Drop the part beyond the log's end and write the rest."""
+    """The part beyond the log's end is dropped, and the rest written."""
     rig = with_kept(batches=(StateBatch(0, 9, 0, 1),))
     wall = rig.clock.wall_ms()
     rig.states.states[rig.key()].delays = [Delay(0, 0, wall + 500, 1), Delay(1, 9, wall + 1_700, 1)]
@@ -184,7 +184,7 @@ def test_a_state_that_is_written_again_keeps_its_times() -> None:
 
 
 def test_many_records_that_wait_make_no_call_while_they_do(monkeypatch: pytest.MonkeyPatch, rig: ShareRig) -> None:
-    """Use one timer for 30,000 ranges with times of their own."""
+    """One timer serves 30,000 ranges with times of their own."""
     wall = rig.clock.wall_ms()
     rig.source().fill(*[b""] * MANY)
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=1_000_000)

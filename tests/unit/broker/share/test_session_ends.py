@@ -57,7 +57,6 @@ class Closing:
 
 
 def lose(connection: Connection) -> None:
-    """Lose the client's connection."""
     connection.lost()
 
 
@@ -87,7 +86,7 @@ def test_a_session_that_gave_way_gives_back_what_its_member_holds() -> None:
 
 
 def test_a_session_that_was_replaced_meanwhile_gives_nothing_back() -> None:
-    """Release nothing: the member's records belong to the newer session."""
+    """The member's records belong to the newer session."""
     rig = Rig()
     old = rig.open("m", rig.connection(1), 0)
     assert not isinstance(rig.service.sessions.update("g", "m", FINAL_EPOCH), ErrorCode)
@@ -123,7 +122,7 @@ def test_a_connection_that_is_watched_twice_ends_its_session_once_and_its_number
 
 
 def test_a_broker_that_stops_gives_nothing_back() -> None:
-    """Release nothing: the records are delivered again after the restart, which is not a failed delivery."""
+    """The records are delivered again after the restart, which is not a failed delivery."""
     rig = Rig()
     connection = rig.connection(1)
     rig.open("m", connection, 0)

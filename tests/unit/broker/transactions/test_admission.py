@@ -220,7 +220,7 @@ def test_one_request_has_one_producer() -> None:
 
 
 def test_what_the_append_refuses_does_not_become_part_of_the_transaction() -> None:
-    """Leave out missing partitions, internal topics, and topics without permission to write."""
+    """Missing partitions, internal topics, and topics without permission to write are left out."""
     rig = ProduceRig()
     rig.ports.topics.add(OFFSETS, 2)
     producer = rig.begun(T0)
@@ -346,7 +346,7 @@ def test_offsets_that_cannot_be_written() -> None:
 
 
 def test_each_partition_of_a_topic_is_looked_at_by_itself() -> None:
-    """Check the others after a batch that belongs to no transaction or may not be appended."""
+    """A batch that belongs to no transaction, or may not be appended, does not affect the other partitions."""
     rig = ProduceRig()
     producer = rig.begun(T0)
     parts = [

@@ -218,7 +218,7 @@ def test_a_last_record_of_a_partition_that_was_given_up_is_left_to_the_next_lead
 
 
 def test_the_answer_to_a_last_record_may_be_lost(rig: TransactionRig, producer: ProducerEpoch) -> None:
-    """Note it again without harm: the coordinator answers INVALID_TXN_STATE."""
+    """The record is noted again without harm: the coordinator answers INVALID_TXN_STATE."""
     rig.ports.logs.get("t", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
     rig.end(producer)
     partition = rig.transactions.coordinator.partitions.get(group_partition_for("x", 2))
@@ -287,7 +287,7 @@ def test_the_look_for_long_transactions_goes_on_while_there_is_one_and_begins_ag
 
 
 def test_a_timeout_that_cannot_be_written_is_decided_again_at_the_next_look(rig: TransactionRig) -> None:
-    """Decide it again: the transaction is ongoing once more, and nothing else would end it."""
+    """The transaction is ongoing once more, and nothing else would end it."""
     rig.begun(T0)
     rig.ports.clock.advance(70_000)
     rig.ports.logs.lose_all()
@@ -300,7 +300,7 @@ def test_a_timeout_that_cannot_be_written_is_decided_again_at_the_next_look(rig:
 def test_an_end_that_cannot_be_written_leaves_a_transaction_that_times_out(
     rig: TransactionRig, producer: ProducerEpoch
 ) -> None:
-    """Let it time out, although a check came while the end was being written, and found nothing ongoing."""
+    """A check came while the end was being written, and found nothing ongoing."""
     pending = rig.end_txn(producer)
     rig.ports.clock.advance(10_000)
     rig.ports.logs.lose_all()
@@ -362,7 +362,7 @@ def test_close_stops_all_timers(rig: TransactionRig) -> None:
 
 @pytest.mark.parametrize("written", [False, True])
 def test_a_start_ends_what_was_decided(written: bool, rig: TransactionRig) -> None:
-    """Write missing markers only; a second marker would have no effect."""
+    """Only missing markers are written; a second marker would have no effect."""
     producer = rig.begun(T0, U0)
     rig.ports.logs.get("t", 0).refuse = rig.ports.logs.get("u", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
     if written:

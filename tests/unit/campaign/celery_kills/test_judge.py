@@ -79,7 +79,7 @@ def test_each_execution_has_a_kill_of_its_own() -> None:
 
 
 def test_a_task_that_one_worker_forgot_and_received_again_is_judged_by_its_last_receipt() -> None:
-    """Judge it by its last receipt: Celery drops tasks that it has not begun when the connection is lost."""
+    """Celery drops tasks that it has not begun when the connection is lost."""
     lines = ["got 1 10 1.0", *ONCE, *AGAIN]
     assert judge(lines, [1], [kill(1.5, None)], 1).unexplained == (1,)
 

@@ -225,7 +225,7 @@ def test_a_planted_fault_is_found_by_its_analysis(analysis: Analysis, fault: Fau
 
 
 def test_what_is_unknown_is_no_anomaly() -> None:
-    """Accept that an interrupted send or commit may have taken effect."""
+    """An interrupted send or commit may have taken effect."""
     history = with_record(A, Record(A, "a-cut", 5))(sound().history())
     history = deliveries("m", A, (5, 1, "a-cut"))(history)
     accepted = Acknowledged("g", "m", (Ack(A, 5, AckType.ACCEPT),))
@@ -234,7 +234,7 @@ def test_what_is_unknown_is_no_anomaly() -> None:
 
 
 def test_a_history_that_is_cut_knows_less() -> None:
-    """Treat operations in flight at the cut as unknown: an accepted record without an answer may be delivered again."""
+    """Operations in flight at the cut are unknown: an accepted record without an answer may be delivered again."""
     story = Story()
     story.send("p", A, "a0", base=0)
     story.deliver("m", A, (0, 1, "a0"))
@@ -257,7 +257,7 @@ def test_an_acceptance_that_was_cut_off_is_unknown() -> None:
 
 @pytest.mark.parametrize(("early_ms", "owners"), [(0.5, False), (1.5, True)])
 def test_a_lock_may_end_within_the_millisecond_before_its_time_and_no_sooner(early_ms: float, owners: bool) -> None:
-    """Allow it, because brokers count in whole milliseconds and expire all locks of one together."""
+    """Brokers count in whole milliseconds, and expire all locks of one millisecond together."""
     history = sound().history()
     lock_ns = history.rules["g"].lock_ns
     begin = history.operations[-1].invoked + SECOND
@@ -269,7 +269,7 @@ def test_a_lock_may_end_within_the_millisecond_before_its_time_and_no_sooner(ear
 
 
 def test_a_promise_of_less_forgives_loss_but_not_nonsense() -> None:
-    """Allow loss at default settings, except of synced records and of topics; never allow invented records."""
+    """Default settings allow loss, except of synced records and of topics, but never invented records."""
     lost = without_record("a2")(sound().history())
     assert check(lost, Promise(frozenset(), ("topic ",))) == []
     assert check(lost, Promise({"a2"}, ("topic ",)))

@@ -121,10 +121,9 @@ def test_fetches_of_another_group_do_not_explain_it() -> None:
 
 
 def test_count_that_a_kill_took_back_counts_from_the_last_delivery() -> None:
-    """Start the count from the last delivery.
+    """The limit had been reached without an answer, and the record came again after the kill.
 
-    The limit had been reached without an answer, and the record came again after the kill: it must then be delivered
-    until it is finished.
+    It must then be delivered until it is finished.
     """
     story = Story()
     story.send("p", A, "a0", base=0)

@@ -108,7 +108,7 @@ def test_a_sync_covers_what_was_written_before_it_began() -> None:
 
 
 def test_a_descriptor_is_free_before_its_close_returns() -> None:
-    """Assign a sync by another thread that reuses the descriptor to the file that this thread opened."""
+    """Another thread reuses the descriptor, and its sync is of the file that this thread opened."""
     machine = Machine(Names.POSIX)
     machine.open("/data/t-0/1", 4)
     machine.write(4, b"abc")

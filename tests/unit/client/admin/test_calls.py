@@ -151,7 +151,7 @@ def test_a_hundred_thousand_groups_are_described_in_portions(world: World) -> No
 
 
 def test_a_classic_group_is_described_where_consumer_groups_are_turned_off(world: World) -> None:
-    """Describe it, although Apache Kafka 3.9 still offers ConsumerGroupDescribe."""
+    """Apache Kafka 3.9 still offers ConsumerGroupDescribe then."""
     one = world.broker(1)
     coordinating(world, {})
     off = consumer_group_describe.DescribedGroup(ErrorCode.UNSUPPORTED_VERSION, group_id="g")
@@ -180,7 +180,7 @@ def test_groups_are_listed_broker_by_broker(world: World) -> None:
 
 
 def test_topics_come_in_pages(world: World) -> None:
-    """Request each page only when its rows are wanted: 20,000 partitions of two topics, 2,000 per page."""
+    """Each page is requested only when its rows are wanted: 20,000 partitions of two topics, 2,000 per page."""
     broker = world.broker(1)
     names, count, page = ["a", "b"], 10_000, 2_000
 

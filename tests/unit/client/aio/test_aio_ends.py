@@ -92,7 +92,7 @@ def left_open(program: Callable[[], Coroutine[Any, Any, None]]) -> list[str]:
 
 
 def test_a_producer_whose_broker_never_ends_tls_leaves_no_socket(deaf: Callable[[ApiKey], Deaf]) -> None:
-    """Close the transport: asyncio waits 30 s for close_notify, and a loop that ends earlier leaves it open."""
+    """asyncio waits 30 s for close_notify, and a loop that ends earlier would leave the transport open."""
     peer = deaf(ApiKey.INIT_PRODUCER_ID)
 
     async def program() -> None:
@@ -137,7 +137,7 @@ def test_a_call_cancelled_before_the_brokers_are_known_leaves_no_socket(deaf: Ca
 
 @pytest.mark.parametrize("turns", range(16))
 def test_a_connection_that_is_given_up_while_it_opens_leaves_no_socket(turns: int) -> None:
-    """Close the socket, which asyncio loses when a race between a host's addresses is cancelled after it connected."""
+    """asyncio loses the socket when a race between a host's addresses is cancelled after it connected."""
     with ScriptedBroker() as broker:
         broker.scripts[ApiKey.METADATA] = lambda _: None
 

@@ -253,7 +253,7 @@ async def test_a_release_with_a_delay_says_so_to_a_broker_of_ours(cluster: Share
 async def test_a_release_with_a_delay_is_refused_where_the_broker_would_lose_it(
     cluster: ShareCluster, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Raise an error; the record is still held, and acknowledgements sent beside it count."""
+    """The record is still held, and acknowledgements sent beside it count."""
     others = [row for row in scripted_peer.EVERYTHING if row.api_key != ApiKey.START_REDRIVE]
     monkeypatch.setattr(scripted_peer, "EVERYTHING", others)
     cluster.nodes[1].ready[0].append((0, 1))
@@ -360,7 +360,7 @@ async def test_the_end_sends_what_waits_and_releases_the_rest(cluster: ShareClus
 
 
 async def test_who_ends_it_a_second_time_waits_for_the_first(cluster: ShareCluster, join: Join) -> None:
-    """Wait in the second call: a signal's task closes the consumer; the program must not exit before that is done."""
+    """A signal's task closes the consumer; the program must not exit before that is done."""
     cluster.nodes[1].ready[0].append((0, 0))
     async with join(acknowledgement="explicit") as consumer:
         async for record in consumer:
@@ -384,7 +384,7 @@ async def test_the_end_waits_for_what_is_in_hand_if_it_is_asked_to(cluster: Shar
 
 
 async def test_a_member_whose_brokers_are_all_away_leaves_at_once(cluster: ShareCluster, join: Join) -> None:
-    """Leave at once; looking for the coordinator delayed the end of a worker after SIGTERM by five seconds."""
+    """Looking for the coordinator once delayed the end of a worker after SIGTERM by five seconds."""
     consumer = join()
     await take_nothing(consumer)
     for node in cluster.nodes.values():
@@ -412,7 +412,7 @@ async def test_a_loop_ends_when_the_consumer_is_closed(cluster: ShareCluster, jo
 async def test_what_nobody_asks_for_is_given_up_and_not_acquired_again(
     cluster: ShareCluster, join: Join, renew_s: float
 ) -> None:
-    """Release it for good: each acquisition would count as a delivery, until the broker archives the record."""
+    """Each acquisition would count as a delivery, until the broker archives the record."""
     cluster.nodes[1].lock_ms = 100
     cluster.nodes[1].ready[0] += [(0, 0), (1, 1)]
     consumer = join(acknowledgement="explicit", renew_s=renew_s)
@@ -456,7 +456,7 @@ async def test_options_that_cannot_be_are_refused(join: Join, more: dict[str, An
 async def test_a_batch_that_may_be_large_is_opened_beside_the_loop(
     cluster: ShareCluster, join: Join, monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
-    """Decompress it in a thread: 64 MB of records may take a few kilobytes, and would block the loop for a second."""
+    """64 MB of records may take a few kilobytes, and would block the loop for a second."""
     opened_on: list[threading.Thread] = []
 
     def noticed(*given: Any, **named: Any) -> Any:

@@ -110,7 +110,7 @@ def test_a_large_record_stays_longer_than_a_small_one(size: int, pause_s: float)
 def test_a_record_that_was_delivered_often_is_sent_again_before_the_group_gives_it_up(
     limit: int | None, worn_at: int
 ) -> None:
-    """Send it again in time: each stop of a worker is a delivery, so after five stops an unstarted task was dead."""
+    """Each stop of a worker is a delivery, so after five stops an unstarted task was once dead."""
     early = EarlyRecords(1_000, limit)
     for count in (4, 3, 2, 1):
         early.keep(record(count, count=count), 100.0, may_move=50.0 if count == 4 else 0.0)

@@ -211,7 +211,7 @@ def false_broker(broker: Broker, name: str, seed: int) -> FalseBroker:
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_an_honest_broker_gets_none(broker: Broker, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the clients are used correctly; otherwise their answers to lies would mean nothing.
+    """The clients are used correctly; otherwise their answers to lies would mean nothing.
 
     The timeouts are long, for a busy machine.
     """

@@ -165,7 +165,7 @@ def test_records_that_nobody_took_are_renewed_while_someone_asks_and_lapse_then(
 
 
 def test_records_in_hand_do_not_lapse_by_our_clock() -> None:
-    """Keep them: only the broker knows when a lock has expired, and an acknowledgement may still be in time."""
+    """Only the broker knows when a lock has expired, and an acknowledgement may still be in time."""
     held, records = holding(0, deadline=30.0)
     assert held.lapsed(31.0) == []
     assert list(held) == list(records.values())

@@ -122,7 +122,7 @@ def test_a_large_answer_is_copied_once_with_another_right_behind_it() -> None:
 async def test_a_connection_that_is_reset_as_soon_as_it_is_there_could_not_be_had(
     failure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Report a failed connection: a dying broker resets accepted sockets, and options of a closed one cannot be set."""
+    """A dying broker resets accepted sockets, and options of a closed socket cannot be set."""
 
     def made(wire: LoopWire, transport: asyncio.BaseTransport) -> None:
         wire._transport = cast("asyncio.Transport", transport)

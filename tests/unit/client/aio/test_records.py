@@ -93,7 +93,7 @@ def test_what_did_not_come_is_beyond() -> None:
 
 
 def test_an_answer_that_names_more_than_there_can_be_costs_no_memory() -> None:
-    """Bound the memory: the last offset of a batch is a number that the response may invent."""
+    """The last offset of a batch is a number that the response may invent."""
     data = bytearray(batch(0, 5))
     data[23:27] = (2**31 - 1).to_bytes(4, "big")
     data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
@@ -113,7 +113,7 @@ def test_compressed_batches_are_read(compression: Compression) -> None:
     st.sets(st.integers(0, 34)),
 )
 def test_each_acquired_offset_comes_once(logs: list[tuple[int, set[int], bool]], wanted: set[int]) -> None:
-    """Read any acquired part of logs with compacted and damaged batches."""
+    """Any part of logs with compacted and damaged batches may be acquired."""
     data, base, there, broken = b"", 0, set(), set()
     for count, kept, damage in logs:
         kept_offsets = {base + at for at in kept if at < count}

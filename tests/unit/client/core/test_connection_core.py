@@ -164,7 +164,7 @@ def test_only_an_idle_connection_is_probed() -> None:
 
 
 def test_a_login_is_renewed_behind_the_answers_that_are_due() -> None:
-    """Authenticate again after 85 of 100 parts of the session's lifetime (KIP-368)."""
+    """The login is renewed after 85 of 100 parts of the session's lifetime (KIP-368)."""
     wire = MemoryWire(lifetime_ms=100_000)
     first = wire.send(by=90.0)
     wire.time = 84.9

@@ -75,7 +75,7 @@ def test_a_broker_that_nobody_can_name_is_missed_for_the_reason_that_nobody_can(
 
 
 def test_a_broker_that_leaves_the_cluster_while_others_are_tried_is_passed_over(driver: MemoryDriver) -> None:
-    """Skip it instead of asking for its address: that request would itself need a broker."""
+    """A request for its address would itself need a broker."""
 
     async def play() -> None:
         driver.make_lock = asyncio.Lock

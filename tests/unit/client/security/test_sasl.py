@@ -43,7 +43,7 @@ def server(mechanism: str, password: str) -> Any:
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("password", ["looking-glass", "o\N{LATIN SMALL LIGATURE FFI}ce \N{NO-BREAK SPACE}\N{SNOWMAN}"])
 def test_scram_with_another_server(mechanism: str, password: str) -> None:
-    """Skip SASLprep, as Kafka does; it would change the second password."""
+    """SASLprep is skipped, as in Kafka; it would change the second password."""
     client, peer = sasl_client(SaslConfig(mechanism, "ca=ro,l", password), "nonce"), server(mechanism, password)
     peer.set_client_first(client.first().decode())
     final = client.respond(peer.get_server_first().encode())

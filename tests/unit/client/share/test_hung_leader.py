@@ -19,7 +19,7 @@ PATIENCE_S = 20
 
 
 def test_a_leader_that_hangs_does_not_cost_the_locks_at_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Renew locks in time although a call hangs; locks last 30 s by default, as long as request.timeout.ms."""
+    """Locks last 30 s by default, as long as request.timeout.ms, and are renewed in time although a call hangs."""
     monkeypatch.setattr(range_consumer, "ANSWER_MS", 1000)  # time enough for the other, on a busy machine
     with ShareCluster(2) as cluster, ShareRangeConsumer(cluster.config(), "g", [TOPIC]) as consumer:
         cluster.nodes[1].ready[0].append((0, 9))

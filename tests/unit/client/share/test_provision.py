@@ -118,7 +118,7 @@ def test_required_configs_that_are_refused_are_raised(cluster: Cluster) -> None:
 
 
 def test_a_queue_that_would_get_no_letters_is_not_set(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    """Refuse the name; brokers accept it, but archive dead records without a letter."""
+    """Brokers accept the name, but archive dead records without a letter."""
     why = rf"group g: INVALID_CONFIG: {QUEUE}=dead: its name must begin with dlq\. \({PREFIX}\)"
     with pytest.raises(BrokerError, match=why):
         configure_group(cluster.admin, "g", {RESET: "earliest", QUEUE: "dead"}, required=True)
@@ -134,7 +134,7 @@ def test_a_queue_that_would_get_no_letters_is_not_set(cluster: Cluster, caplog: 
 def test_a_queue_is_set_whose_name_is_no_trouble_as_far_as_is_known(
     cluster: Cluster, name: str, prefix: str | None
 ) -> None:
-    """Set it: no value means no queue, and a broker that reports no prefix checks the name itself."""
+    """No value means no queue, and a broker that reports no prefix checks the name itself."""
     cluster.prefix = prefix
     configure_group(cluster.admin, "g", {QUEUE: name}, required=True)
     assert cluster.changes[0] == {QUEUE: name}

@@ -64,7 +64,7 @@ def test_the_first_fetch_opens_the_session_with_all_partitions() -> None:
 
 
 def test_a_strict_fetch_takes_no_more_than_it_asks_for() -> None:
-    """Use the acquire mode of version 2 (KIP-1206)."""
+    """It uses the acquire mode of version 2 (KIP-1206)."""
     request = session((A, 0)).fetch_request(LIMITS._replace(strict=True, max_records=1 << 40))
     assert request.share_acquire_mode == 1
     assert request.max_records == (1 << 31) - 1
@@ -88,7 +88,7 @@ def test_fetches_and_acknowledgements_count_up_one_epoch() -> None:
 
 
 def test_the_epoch_after_the_largest_is_one() -> None:
-    """Skip 0, which would open a new session (KIP-932)."""
+    """0 would open a new session (KIP-932)."""
     made = opened((A, 0))
     made.epoch = 2**31 - 1
     made.fetched(ShareFetchResponse())
@@ -142,7 +142,7 @@ def test_acknowledgements_by_partition() -> None:
 
 
 def test_a_partition_whose_id_was_unknown_leaves_the_session_and_comes_back() -> None:
-    """Remove and add the partition: the broker resolves an id only when its partition enters a session."""
+    """The broker resolves an id only when its partition enters a session."""
     made = opened((A, 0), (B, 0))
     made.renew_entry((B, 0))
     request = made.fetch_request(LIMITS)
@@ -218,7 +218,7 @@ steps = st.lists(
 
 @given(steps)
 def test_client_and_broker_agree_on_the_session_after_every_fetch(plan: list[str | list[TopicIdPartition]]) -> None:
-    """Allow an epoch error only after a lost answer on a connection that stayed open."""
+    """An epoch error comes only after a lost answer on a connection that stayed open."""
     client, broker = session((A, 0)), BrokersView()
     astray = False
     for step in plan:

@@ -67,7 +67,6 @@ class Node:
         self.batches.add(Batch(topic, partition, batch(value), acks, 1_000, came))
 
     def let(self, ms: int = 100) -> None:
-        """Let time pass."""
         self.world.clock.advance(ms)
 
     def error(self, value: bytes) -> ErrorCode:
@@ -246,7 +245,7 @@ def test_a_batch_that_all_replicas_have_is_announced_with_its_leader_and_base_of
 
 
 def test_a_batch_that_got_another_timestamp_is_not_announced() -> None:
-    """Do not announce it: LogAppendTime has changed its records."""
+    """LogAppendTime has changed its records."""
     node = Node()
     send = node.world.link.send
 

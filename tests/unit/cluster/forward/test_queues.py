@@ -92,7 +92,6 @@ class Node:
         return came[0]
 
     def make(self, name: str = QUEUE, partitions: int = 1, **configs: str) -> None:
-        """Create a topic in the cluster."""
         own = {key.replace("_", "."): value for key, value in configs.items()}
         self.cluster.create_topic(name, partitions, 3, own)
 
@@ -104,7 +103,6 @@ class Node:
         self.world.ask(None, DeleteTopicsRequest([DeleteTopicState(name)]))
 
     def values(self, partition: int = 0, name: str = QUEUE) -> list[bytes | None]:
-        """Return the values in the cluster's log."""
         log = self.cluster.log(name, partition)
         return [record.value for stored in log.batches for record in decode_records(stored.data)]
 
@@ -117,7 +115,7 @@ class Node:
 
 @pytest.mark.parametrize("enabled", [False, True])
 def test_a_topic_takes_letters_if_its_own_property_says_so(enabled: bool) -> None:
-    """Use the topic's property, and ignore the node's if the cluster has it."""
+    """The topic's property counts, and the node's is ignored if the cluster has it."""
     node = Node(consent="" if enabled else "dlq.*")
     node.make(partitions=3, errors_deadletterqueue_group_enable=str(enabled).lower(), max_message_bytes="5000")
     assert node.find() == QueueTopic(QUEUE, 3, enabled, 5000)
@@ -191,7 +189,7 @@ def test_properties_that_change_are_heard_of_within_seconds_or_when_a_batch_is_r
 
 
 def test_what_is_remembered_of_topics_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remember only the topics that were asked for last."""
+    """Only the topics that were asked for last are remembered."""
     monkeypatch.setattr(queues, "MOST_KNOWN", 3)
     node = Node()
     for number in range(5):
@@ -273,7 +271,7 @@ def test_a_queue_that_no_broker_has_heard_of_for_seconds() -> None:
 
 
 def test_a_broker_that_has_not_heard_of_a_queue_is_not_asked_without_end() -> None:
-    """Stop asking the broker when the mirror and the controller know the queue, but the broker does not."""
+    """The mirror and the controller know the queue, but the broker does not."""
     node = Node()
     node.cluster.hold_news(1)
     node.make(errors_deadletterqueue_group_enable="true")
@@ -333,7 +331,7 @@ def test_letters_under_way_are_bounded_and_who_waits_is_answered_in_turn() -> No
 
 
 def test_batches_that_fail_at_once_make_room_for_all_that_wait() -> None:
-    """Make room for all of them: thousands of share partitions may wait, and all fail within one turn."""
+    """Thousands of share partitions may wait, and all fail within one turn."""
     node = Node()
     node.make(errors_deadletterqueue_group_enable="true")
     node.find()

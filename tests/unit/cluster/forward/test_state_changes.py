@@ -75,7 +75,7 @@ def test_only_the_coordinator_by_the_map_in_force_is_heard() -> None:
 
 
 def test_in_whatever_order_requests_come_the_last_one_is_the_last_that_is_done() -> None:
-    """Execute the newest request last: an old one delayed in a socket would delete newer confirmed state."""
+    """An old request that was delayed in a socket would delete newer confirmed state."""
     requests = [asked(1), asked(2), asked(9, generation=0), asked(1, generation=2)]
     for order in permutations(requests):
         owner, highest = Owner(), (0, -1)

@@ -54,8 +54,6 @@ class World:
         self.link.on_lost(lambda node, purpose: self.lost.append((node, purpose)))
 
     def ask(self, number: int, node: int | None = 1, **how: Any) -> None:
-        """Send a request with this number."""
-
         def came(outcome: Message | LinkFailure) -> None:
             assert number not in self.outcomes
             self.ended.append(number)
@@ -71,7 +69,6 @@ class World:
         return outcome.failure, outcome.text
 
     def numbers(self, node: int) -> list[int]:
-        """Return the numbers that a broker received."""
         return [number_of(asked) for asked in self.brokers[node].asked if isinstance(asked.message, HeartbeatRequest)]
 
 
@@ -110,7 +107,6 @@ def raises(*_: object) -> None:
 
 
 async def settle() -> None:
-    """Run everything that needs no time."""
     for _ in range(50):
         await asyncio.sleep(0)
 
@@ -407,7 +403,7 @@ def test_a_closed_link_fails_what_is_under_way_and_what_follows() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_whatever_happens_each_request_ends_once_in_time_in_order_and_truly(seed: int) -> None:
-    """Let brokers be late, silent or lost; never report NOT_SENT for a request that a broker received."""
+    """Brokers are late, silent or lost; NOT_SENT is never reported for a request that a broker received."""
     rng = Random(seed)
 
     async def scene(world: World) -> None:

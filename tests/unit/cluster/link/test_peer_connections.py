@@ -156,7 +156,7 @@ def test_questions_keep_a_connection_from_being_idle(monkeypatch: pytest.MonkeyP
 def test_an_address_that_cannot_be_one_is_a_peer_that_is_not_reached(
     monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]
 ) -> None:
-    """Report it as lost, because members choose the addresses that they publish."""
+    """Members choose the addresses that they publish, so a wrong one counts as lost."""
     monkeypatch.setattr(peer_connections, "AGAIN_S", 0.001)
 
     async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:

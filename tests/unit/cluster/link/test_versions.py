@@ -24,7 +24,7 @@ def test_the_newest_version_is_one_that_both_sides_know() -> None:
 
 
 def test_what_one_broker_lacks_the_cluster_lacks() -> None:
-    """Offer what both kinds of broker know while a cluster is being upgraded."""
+    """Only what both kinds of broker know is offered while a cluster is being upgraded."""
     served = served_by_all(
         [
             answer(features={"transaction.version": 2, "metadata.version": 25}, produce=(0, 12), fetch=(4, 17)),

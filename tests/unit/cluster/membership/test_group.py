@@ -228,7 +228,7 @@ def test_of_nodes_that_were_all_killed_the_first_one_back_waits_for_none(world: 
 
 
 def test_nodes_that_end_while_they_join_are_waited_for(world: ClusterWorld) -> None:
-    """Join first and then ask for the map: DescribeGroups names no members of a group that is rebalancing."""
+    """DescribeGroups names no members of a group that is rebalancing, so the node joins before it asks for the map."""
     first, second = members_of(world, 1, 2)
     second.process.kill()
     first.group.rebalance()

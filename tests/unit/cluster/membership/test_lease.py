@@ -57,7 +57,7 @@ def test_a_lease_ends_without_proofs_and_either_kind_renews_it() -> None:
 
 
 def test_a_proof_is_as_old_as_its_request() -> None:
-    """Count from the request: the process may have stopped while the answer lay in its socket."""
+    """The process may have stopped while the answer lay in its socket."""
     world = World()
     for slot in (None, SLOT):
         proved = world.leases.attempt(slot)

@@ -94,7 +94,7 @@ def test_too_much_is_malformed(data: bytes) -> None:
 @pytest.mark.parametrize("host", ["\ud800", "x" * 2_000])
 @pytest.mark.parametrize("field", ["host", "zone", "version"])
 def test_words_that_no_answer_can_carry_are_malformed(field: str, host: str) -> None:
-    """Refuse them: Metadata sends hosts and zones of all nodes, so one member could break all answers."""
+    """Metadata sends hosts and zones of all nodes, so one member could break all answers."""
     fields = json.loads(Node(3, "1", {"A": Endpoint("here", 9092)}, "zone").metadata(1))
     if field == "host":
         fields["listeners"]["A"][0] = host

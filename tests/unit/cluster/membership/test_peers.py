@@ -32,7 +32,7 @@ def test_a_node_without_that_listener_is_left_alone() -> None:
 
 
 def test_a_lost_peer_is_news_once() -> None:
-    """Report it once: two nodes that only lose each other must not cause repeated rebalances."""
+    """Two nodes that only lose each other must not cause repeated rebalances."""
     peers = Peers("INTERNAL")
     peers.update("m1", map_of(1, 2))
     assert peers.lost("m2", has_ended=True) == NO_NEWS  # it was never reached

@@ -48,7 +48,7 @@ def test_one_node_owns_all_and_goes_on_with_it(node_ids: set[int]) -> None:
 
 
 def test_the_one_that_took_over_last_is_right() -> None:
-    """Ignore a zombie, which keeps claiming slots that another node has taken over."""
+    """A zombie keeps claiming slots that another node has taken over."""
     first, second = nodes_of(1), nodes_of(2)
     zombie = holding(first, dict.fromkeys(SLOTS, "member-1"), 4)
     for successor in (
@@ -76,7 +76,7 @@ def counts_of(owners: dict[SlotId, str], nodes: dict[str, Node]) -> list[set[int
 
 @given(NODE_IDS, NODE_IDS)
 def test_of_each_topic_nodes_own_as_many_slots_as_others_or_one_more(before: set[int], after: set[int]) -> None:
-    """Balance them even if nodes come and go by dozens: none is without a slot while another has two."""
+    """Nodes come and go by dozens: none is without a slot while another has two."""
     nodes = nodes_of(*before)
     owners = owners_on(nodes, Placement.TOPIC, FEW)
     later = holding(nodes_of(*before, *after), owners)

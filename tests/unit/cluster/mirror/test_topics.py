@@ -170,7 +170,7 @@ def test_a_topic_that_may_not_be_described_is_never_taken_for_deleted() -> None:
 
 
 def test_one_broker_that_does_not_know_a_topic_proves_nothing() -> None:
-    """Keep the topic: the other brokers are unreachable, and this one has learned nothing since its start."""
+    """The other brokers are unreachable, and this one has learned nothing since its start."""
     rig = Rig()
     rig.cluster.hold_news(3)
     topic = rig.cluster.create_topic("orders", replication_factor=1)
@@ -238,7 +238,7 @@ def test_what_denies_a_topic(by_id: ErrorCode, by_name: ErrorCode, named_id: byt
 
 
 def test_what_proves_a_deletion() -> None:
-    """Require two answers a minute apart, by different brokers if there are several."""
+    """It takes two answers a minute apart, by different brokers if there are several."""
     denial, doubt = Witness(1, ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN, None), Doubt(1, 1_000)
     assert judged(None, ID, denial, 1_000, 3) == doubt
     for node, after_ms, brokers in product((1, 2), (PROOF_MS - 1, PROOF_MS), (1, 3)):
@@ -251,7 +251,7 @@ def test_what_proves_a_deletion() -> None:
 
 
 def test_a_topic_whose_deletion_was_answered_is_gone_at_once_and_stays_so() -> None:
-    """Remove it for good, although late brokers still name it: an id is never used again."""
+    """Late brokers still name it, but an id is never used again."""
     rig = Rig()
     topic = rig.cluster.create_topic("orders")
     rig.find("orders")
@@ -292,7 +292,7 @@ def test_all_topics_are_asked_for_once_for_all_who_wait() -> None:
 
 
 def test_the_list_of_all_topics_is_bounded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Still mirror topics that are asked for by name."""
+    """Topics that are asked for by name are still mirrored."""
     monkeypatch.setattr(topics, "MOST_FOUND", 3)
     rig = Rig()
     for number in range(5):
@@ -315,7 +315,7 @@ def test_who_waits_for_all_topics_is_answered_when_nobody_answers_or_the_node_st
 
 
 def test_large_topics_are_asked_for_in_requests_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Split them: reading an answer about 200 topics of 1,000 partitions would take a second."""
+    """Reading an answer about 200 topics of 1,000 partitions would take a second."""
     monkeypatch.setattr(topics, "MOST_PARTITIONS", 10)
     rig = Rig()
     for number, partitions in enumerate((1, 4, 4, 30, 2, 8, 1)):

@@ -43,7 +43,7 @@ def test_what_is_served_here_is_led_here_in_the_epoch_of_its_take_over() -> None
 
 
 def test_a_later_take_over_that_was_heard_of_is_not_taken_for_the_own_one() -> None:
-    """Keep the own epoch: two nodes would otherwise lead in one until this one learns that it was deposed."""
+    """Two nodes would otherwise lead in one epoch until this one learns that it was deposed."""
     made = leaders()
     made.serves(SLOT, 3)
     made.take_map("me", NodeMap({"other": OTHER}, {SLOT: "me"}))

@@ -115,7 +115,7 @@ def test_a_chunk_without_transactions_is_decided_whatever_was_asked_for() -> Non
 
 
 def test_an_aborted_transaction_ends_with_its_producers_next_marker() -> None:
-    """Find the end, although the response names a producer and a first offset that may lie before it."""
+    """The response names a producer and a first offset, which may lie before it."""
     stored = (
         batch(10, producer_id=1)
         + batch(11, producer_id=2)

@@ -76,7 +76,7 @@ def test_readers_who_waited_are_answered_before_the_next_poll_is_sent() -> None:
 
 
 def test_what_is_read_is_fetched_and_what_follows_before_it_is_asked_for() -> None:
-    """Fetch the next chunk when a reader reaches the second half of one."""
+    """The next chunk is fetched when a reader reaches the second half of one."""
     rig = RecordsRig(budget=64_000)  # chunks of 4,000 bytes
     rig.create("orders")
     fill(rig, 100, size=120)
@@ -123,7 +123,7 @@ def test_a_partition_is_not_polled_at_its_tail_while_its_readers_are_behind() ->
 
 
 def test_a_tail_that_left_the_log_is_polled_with_pauses_while_its_ends_are_not_known() -> None:
-    """Pause between polls: the connection for log ends may be slow, while each poll is answered at once."""
+    """The connection for log ends may be slow, while each poll is answered at once."""
     rig = RecordsRig()
     rig.create("orders")
     fill(rig, 3)
@@ -240,7 +240,7 @@ def test_committed_readers_get_chunks_that_know_what_was_aborted() -> None:
 
 
 def test_an_offset_beyond_the_end_is_refused_once_the_cluster_says_so() -> None:
-    """Ask the cluster first, because a consumer may know more than this node."""
+    """A consumer may know more than this node, so the cluster is asked first."""
     rig = RecordsRig()
     rig.create("orders")
     fill(rig, 3)
@@ -365,7 +365,7 @@ class NoWants:
 
 
 def test_ends_only_grow() -> None:
-    """Ignore a new leader's high watermark while it lies below the old one's."""
+    """A new leader's high watermark is ignored while it lies below the old one's."""
     source = PartitionRecords("orders", Place(b"i" * 16, 0), ChunkCache(1), NoWants(), lambda: 3, 100)  # type: ignore[arg-type]
     assert source.set_ends(LogEnds(5, 90, 80))
     assert not source.set_ends(LogEnds(4, 60, 50))
@@ -471,7 +471,7 @@ def test_open_transactions_hold_readers_of_committed_records_behind_a_batch_of_n
 
 
 def test_a_log_that_lost_a_batch_that_was_committed_is_found_cut() -> None:
-    """Notice the loss by an unclean election before a poll returns the batch."""
+    """An unclean election loses the batch, which is noticed before a poll returns it."""
     rig = RecordsRig()
     source = _at_end(rig)
     _commit(rig, source, 1)

@@ -98,7 +98,7 @@ def test_a_node_that_begins_later_reads_what_there_is_compacted_or_not(world: Cl
 
 
 def test_a_write_that_nobody_got_is_doubtful_and_not_sent_again(world: ClusterWorld) -> None:
-    """Do not retry it: it might follow a later change of the same client."""
+    """Sent again, it might follow a later change of the same client."""
     node = Node(world, "a").open()
     world.cluster.lose_request("a", world.cluster.leader(CONFIG_TOPIC), ProduceRequest)
     before = world.clock.now_ms()
@@ -111,7 +111,7 @@ def test_a_write_that_nobody_got_is_doubtful_and_not_sent_again(world: ClusterWo
 
 
 def test_an_unclean_election_takes_the_state_back_to_what_the_log_has(world: ClusterWorld) -> None:
-    """Drop what the log lost: nodes that start later would otherwise know other ACLs than running ones."""
+    """Nodes that start later would otherwise know other ACLs than running ones."""
     node = Node(world, "a").open()
     acl = Acl(ResourceKind.TOPIC, "t", PatternType.LITERAL, "User:u", "*", Operation.READ, Permission.ALLOW)
     node.write(config("k", "old"))
@@ -274,7 +274,7 @@ def test_there_is_no_secret_before_the_log_is_open(world: ClusterWorld) -> None:
 
 
 def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(world: ClusterWorld) -> None:
-    """Confirm nothing, because the missing records are in later batches that the node has not read."""
+    """The missing records are in later batches that the node has not read."""
     node, other = Node(world, "a").open(), Node(world, "b").open()
     node.write(config("k", "0"))
     world.cluster.delay("a", world.cluster.leader(CONFIG_TOPIC), 50, only=Direction.TO_BROKER)
@@ -292,7 +292,7 @@ def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(wor
 
 
 def test_a_deposed_leader_that_does_not_know_it_takes_nothing_back(world: ClusterWorld) -> None:
-    """Ignore its old Metadata and Fetch answers: revoked rights would be in force again."""
+    """With its old Metadata and Fetch answers, revoked rights would be in force again."""
     node, other = Node(world, "a").open(), Node(world, "b").open()
     node.write(config("k", "old"))
     deposed = world.cluster.leader(CONFIG_TOPIC)
@@ -312,7 +312,7 @@ def test_a_deposed_leader_that_does_not_know_it_takes_nothing_back(world: Cluste
 
 
 def test_an_offer_of_a_secret_is_never_made_twice(world: ClusterWorld) -> None:
-    """Write it once: compaction would keep the second offer, and another node's would become the first in the log."""
+    """Compaction would keep the second offer, and another node's would become the first in the log."""
     node = Node(world, "a")
     world.cluster.hold_replication(CONFIG_TOPIC)
     world.clock.advance(1_000)

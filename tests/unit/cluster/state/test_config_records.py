@@ -74,7 +74,7 @@ def test_what_is_written_is_read(change: MetaChange) -> None:
 
 @given(st.lists(changes, max_size=30))
 def test_the_last_record_of_a_key_says_what_a_row_is(made: list[MetaChange]) -> None:
-    """Depend on the last record of a key only, so that compaction loses nothing."""
+    """Compaction loses nothing, because only the last record of a key counts."""
     last = {record.key: record for record in map(record_of, made)}
     kept = [read(record.key, record.value) for record in last.values()]
     assert state_of([change for change in kept if change is not None and not isinstance(change, str | OwnSecret)]) == (
@@ -112,7 +112,7 @@ fields = st.sampled_from(["format", "value", "salt", "stored_key", "server_key",
     st.none() | st.dictionaries(fields, json_values, max_size=6).map(lambda row: {"format": 1, **row}),
 )
 def test_what_makes_no_sense_is_passed_over(table: str, named: list[object], row: dict[str, object] | None) -> None:
-    """Skip it: programs that are no nodes can write to the topic, and must not stop a node."""
+    """Programs that are no nodes can write to the topic, and must not stop a node."""
     found = read(json.dumps([table, *named]).encode(), None if row is None else json.dumps(row).encode())
     if found is not None and not isinstance(found, str | OwnSecret):
         assert is_kept(found)
@@ -171,7 +171,7 @@ def test_topics_and_the_like_are_not_kept_here() -> None:
 
 
 def test_a_secret_has_a_key_of_its_own() -> None:
-    """Use different keys: the first secret in the log counts, so compaction must not remove it for another node's."""
+    """The first secret in the log counts, so compaction must not remove it for another node's."""
     first, second = OwnSecret("a", b"1" * 32), OwnSecret("b", b"2" * 32)
     assert record_of(first).key != record_of(second).key
     assert read(record_of(first).key, record_of(first).value) == first

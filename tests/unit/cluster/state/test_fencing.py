@@ -1,4 +1,4 @@
-"""Rule (a): which batches count in a log written by several owners, some of them deposed."""
+"""The batches that count in a log written by several owners, some of them deposed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_log_may_begin_with_the_record_that_it_was_pruned_to() -> None:
 
 
 def test_what_a_zombie_had_under_way_does_not_give_it_the_slot_back() -> None:
-    """Skip a zombie's late record, for pruning or for its new producer, after its successor's record."""
+    """A zombie's late record, for pruning or for its new producer, follows its successor's record."""
     for late in (taken_over(A, 1), taken_over(Producer(7, 2), 1)):
         log = log_of(taken_over(A), taken_over(B), late, written(A), written(Producer(7, 2)), written(B))
         assert judged(log)[2:] == [Verdict.SKIPPED] * 3 + [Verdict.COUNTS]
@@ -155,7 +155,7 @@ def test_any_bytes_are_judged(key: bytes, value: bytes | None) -> None:
 
 
 def test_each_take_over_has_a_key_of_its_own() -> None:
-    """Use a key for each take-over: if compaction removed an owner's record, nothing that it wrote would count."""
+    """If compaction removed an owner's record, nothing that the owner wrote would count."""
     from shareq.protocol.records.batch import decode_records
 
     keys = {decode_records(taken_over(producer, generation))[0].key for producer in (A, B) for generation in (-1, 4)}
@@ -168,7 +168,7 @@ def test_each_take_over_has_a_key_of_its_own() -> None:
 
 @dataclass
 class Incarnation:
-    """An owner that follows rule (b): at most two batches in flight, and an end at the first unexpected offset."""
+    """An owner as the product's: at most two batches in flight, and an end at the first unexpected offset."""
 
     number: int
     producer: Producer

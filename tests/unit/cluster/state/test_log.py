@@ -69,7 +69,7 @@ def test_two_are_under_way_and_the_others_wait(owner: SlotOwner, link: SmallLink
 
 
 def test_the_next_batch_is_asked_for_when_there_is_room(owner: SlotOwner, link: SmallLink, clock: VirtualClock) -> None:
-    """Append decisions made while two batches are in flight with the next batch (group commit)."""
+    """Decisions made while two batches are in flight share the next batch (group commit)."""
     asked: list[str] = []
     owner.log.before_append(lambda: asked.append("first"))
     assert asked == []
@@ -168,7 +168,7 @@ def test_a_batch_that_the_topic_would_not_take_is_not_sent(clock: VirtualClock, 
 
 
 def test_a_limit_that_was_lowered_is_heard_of_once(clock: VirtualClock, cluster: SmallCluster) -> None:
-    """Report it once: otherwise the same operation would end one incarnation after another."""
+    """Otherwise the same operation would end one incarnation after another."""
     owner = SlotOwner(clock, cluster.link())
     owner.take_over()
     cluster.refuse_next(ProduceRequest, ErrorCode.MESSAGE_TOO_LARGE)
@@ -188,7 +188,7 @@ def test_transactions_are_no_business_of_a_slot(owner: SlotOwner, control: bool)
 def test_an_append_proves_ownership_at_the_time_it_was_sent(
     owner: SlotOwner, link: SmallLink, clock: VirtualClock
 ) -> None:
-    """Use the time of sending: the process may have stopped while the answer lay in a socket."""
+    """The process may have stopped while the answer lay in a socket."""
     taken_over = owner.proofs[0]
     clock.advance(5)
     owner.append(b"a")
@@ -246,7 +246,7 @@ def test_the_owners_records_are_not_appended_once_it_is_over(owner: SlotOwner, c
 def test_a_log_that_is_read_again_has_what_was_under_way(
     owner: SlotOwner, link: SmallLink, clock: VirtualClock
 ) -> None:
-    """Wait for batches in flight: after a fault of its own the runtime discards its shard and replays the log."""
+    """After a fault of its own the runtime discards its shard and replays the log, which has to include them."""
     owner.append(b"a")
     owner.append(b"b")
     read = owner.log.read(0, 1 << 20, upto=1)

@@ -207,7 +207,7 @@ def test_many_records_of_one_share_partition() -> None:
 
 
 def test_many_share_partitions() -> None:
-    """Load states that were written in one append, as when a group subscribes to a topic of many partitions."""
+    """The states were written in one append, as when a group subscribes to a topic of many partitions."""
     log, shard = LongLog(), new_shard()
     log.write((record for at in range(RECORDS) for record in shard.initialize(key_of(at), 1, 0).records), together=1000)
     assert len(taken_over(log).share_partitions()) == RECORDS

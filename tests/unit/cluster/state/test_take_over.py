@@ -152,7 +152,7 @@ def test_a_slot_that_is_given_to_another_node_meanwhile_is_not_taken(
 def test_a_slot_that_is_given_to_another_node_before_the_record_is_not_taken(
     clock: VirtualClock, cluster: SmallCluster
 ) -> None:
-    """Abandon the take-over: the process was suspended while it asked for its producer."""
+    """The process was suspended while it asked for its producer."""
     link = cluster.link()
     link.held = True
     owner = SlotOwner(clock, link)
@@ -263,7 +263,7 @@ def test_a_log_that_cannot_be_read_in_time_is_over(clock: VirtualClock, cluster:
 def test_a_record_that_is_not_where_it_was_written_is_noticed(
     clock: VirtualClock, cluster: SmallCluster, what: str
 ) -> None:
-    """Notice that an unclean election of a replica without the record removed acknowledged records."""
+    """An unclean election of a replica without the record has removed acknowledged records."""
     owner_on(clock, cluster).append(b"a")
     owner = SlotOwner(clock, cluster.link(), node_id=2)
     taken = owner.begin_take_over()

@@ -87,7 +87,7 @@ def test_stretches_that_do_not_count_are_no_end(clock: VirtualClock, cluster: Sm
 
 @pytest.mark.parametrize("before", [0, 1])
 def test_a_reload_has_what_was_under_way(clock: VirtualClock, cluster: SmallCluster, before: int) -> None:
-    """Reload the partition from its log after a record that cannot be replayed, which is the program's own fault."""
+    """A record that cannot be replayed is the program's own fault, and makes the partition reload its log."""
     coordinator = Coordinator(clock, cluster)
     for _ in range(before):
         coordinator.write("before")

@@ -27,7 +27,7 @@ def test_growth_creation_and_recreation_are_noticed() -> None:
 
 
 def test_racks_are_noticed() -> None:
-    """Raise the group epoch when racks change (KIP-932)."""
+    """Changed racks raise the group epoch (KIP-932)."""
     hashes = set()
     for racks in ((), ("r1",), ("r10",), ("r", "1"), ("r1", "r10")):
         topics = Topics()
@@ -43,7 +43,7 @@ def test_the_order_of_names_plays_no_part_and_the_number_is_a_signed_64_bit_one(
 
 
 def test_the_hash_is_the_same_in_every_release() -> None:
-    """Keep the stored hash: a new one would make every group compute a new target after an upgrade."""
+    """A new hash would make every group compute a new target after an upgrade."""
     t = bytes([0]) + topic_id_of("t") + bytes.fromhex("00000001 74 00000002 00000000 00000000 00000001 00000000")
     u = bytes([0]) + topic_id_of("u") + bytes.fromhex("00000001 75 00000001 00000000 00000000")
     expected = xxh3_64_digest(xxh3_64_digest(t) + xxh3_64_digest(u))

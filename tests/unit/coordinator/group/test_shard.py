@@ -46,7 +46,7 @@ def test_members_are_found_by_their_ids_and_instance_ids() -> None:
 
 
 def test_an_id_that_was_given_out_is_a_members() -> None:
-    """Accept it: JoinGroup returns it with MEMBER_ID_REQUIRED, and the member joins with it."""
+    """JoinGroup returns it with MEMBER_ID_REQUIRED, and the member joins with it."""
     world = ClassicWorld()
     answer = world.join("").response
     assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
@@ -65,7 +65,6 @@ def test_a_group_that_cannot_be_deleted_is_named() -> None:
 
 
 def test_the_end_of_a_group_may_take_several_batches() -> None:
-    """Delete the group in the last batch, however many offsets it has."""
     world = ConsumerWorld()
     world.join("m")
     world.leave("m")
@@ -124,7 +123,7 @@ def test_late_members_whose_end_has_no_room_are_looked_at_again_a_minute_later()
 
 
 def test_a_join_to_a_group_of_another_kind_is_refused_by_its_token() -> None:
-    """Refuse a share group here; a consumer group with members is handled elsewhere."""
+    """A share group is refused here; a consumer group with members is handled elsewhere."""
     world = ClassicWorld()
     request = ShareGroupHeartbeatRequest(GROUP, "m", 0, subscribed_topic_names=["t"])
     world.log.run(world.log.shard.share.begin_heartbeat(request, CLIENT, world.time.now_ms))

@@ -11,7 +11,7 @@ TOPIC_ID = bytes(range(1, 17))
 
 
 def test_a_key_text_is_read_from_the_right() -> None:
-    """Read it from the right, because group ids may contain colons (KIP-932)."""
+    """Group ids may contain colons (KIP-932)."""
     assert parse_key("my:group:AQIDBAUGBwgJCgsMDQ4PEA:3") == SharePartitionKey("my:group", TOPIC_ID, 3)
     key = SharePartitionKey("a:b::c", bytes(16), 2**31 - 1)
     assert parse_key(key.text()) == key

@@ -130,7 +130,7 @@ class ShareReplay(RuleBasedStateMachine):
 
     @invariant()
     def compaction_changes_nothing_that_counts(self) -> None:
-        """Keep everything after any compaction, except fencing and the time of the next snapshot."""
+        """Any compaction keeps everything except fencing and the time of the next snapshot."""
         live = self.log.shard
         for upto, tombstones_are_over in ((1, True), (2, False), (2, True)):
             end = len(self.log.encoded) * upto // 2

@@ -20,7 +20,7 @@ from tests.unit.coordinator.support import START_WALL_MS
 
 
 def test_initialize_writes_a_snapshot_with_epoch_0() -> None:
-    """Use the group epoch as state epoch; the start offset may be unresolved (KIP-932)."""
+    """The group epoch is the state epoch; the start offset may be unresolved (KIP-932)."""
     world = initialized()
     assert world.last_value() == ShareSnapshotValue(
         snapshot_epoch=0,
@@ -42,7 +42,7 @@ def test_initialize_with_an_offset_knows_that_nothing_is_complete() -> None:
 
 
 def test_initialize_again_wipes_the_state_even_at_an_equal_epoch() -> None:
-    """Write a snapshot without batches, as an alteration of offsets requires."""
+    """A snapshot without batches is written, as an alteration of offsets requires."""
     world = initialized(start_offset=0)
     world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10)
     assert world.initialize(state_epoch=2, start_offset=5).code is ErrorCode.NONE
@@ -54,10 +54,10 @@ def test_initialize_again_wipes_the_state_even_at_an_equal_epoch() -> None:
 
 
 def test_initialize_once_keeps_a_state_of_its_epoch_or_a_newer_one_and_wipes_an_older_one() -> None:
-    """Keep a state of the same or a newer epoch, and replace an older one.
+    """The group coordinator repeats the request when it could not record the outcome; acknowledgements since then must
+    stay.
 
-    The group coordinator repeats the request when it could not record the outcome; acknowledgements since then must
-    stay. A newer state belongs to a group whose own records were damaged: the group continues with it instead of being
+    A newer state belongs to a group whose own records were damaged: the group continues with it instead of being
     refused for ever.
     """
     world = World()
@@ -71,7 +71,7 @@ def test_initialize_once_keeps_a_state_of_its_epoch_or_a_newer_one_and_wipes_an_
 
 
 def test_initialize_once_again_keeps_a_state_of_any_epoch() -> None:
-    """Keep the state: the group's epoch may have risen since its first request."""
+    """The group's epoch may have risen since its first request."""
     world = initialized()
     world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10)
     assert world.log.run(world.shard.initialize_once(KEY, 5, again=True)).code is ErrorCode.NONE
@@ -130,7 +130,7 @@ FENCING = [
 
 @pytest.mark.parametrize(("attempt", "expected"), FENCING)
 def test_fencing(attempt: Attempt, expected: ErrorCode) -> None:
-    """Refuse an epoch below the known one; accept an equal, larger or (from Apache Kafka 4.4.0 on) negative one."""
+    """An epoch below the known one is refused; an equal, larger or (from Apache Kafka 4.4.0 on) negative one is not."""
     world = World()
     world.initialize(state_epoch=5, start_offset=0)
     world.log.run(world.shard.read(KEY, 3))
@@ -173,7 +173,7 @@ def test_a_write_never_raises_the_stored_epochs() -> None:
 
 
 def test_what_never_was_initialised_cannot_be_read_or_written() -> None:
-    """Answer INVALID_REQUEST, as Apache Kafka 4.3.1 does, not GROUP_ID_NOT_FOUND."""
+    """The error is INVALID_REQUEST, as in Apache Kafka 4.3.1, not GROUP_ID_NOT_FOUND."""
     world = World()
     read = world.shard.read(KEY, 0).response
     write = world.write()

@@ -21,7 +21,7 @@ from tests.unit.coordinator.support import START_WALL_MS, topic_id_of
 
 
 def test_every_so_many_updates_a_snapshot_is_written() -> None:
-    """Start snapshot epochs at 0 and raise them by one; updates repeat the latest one (KIP-932)."""
+    """Snapshot epochs start at 0 and rise by one; updates repeat the latest one (KIP-932)."""
     world = initialized(start_offset=0, snapshot_update_records_per_snapshot=3)
     kinds = []
     for n in range(8):
@@ -50,7 +50,7 @@ def test_with_a_limit_of_zero_every_write_is_a_snapshot() -> None:
 
 @pytest.mark.parametrize(("batches", "updates"), [(20_000, 2), (45_000, 7)])
 def test_a_state_of_many_batches_gets_a_snapshot_once_the_updates_are_worth_it(batches: int, updates: int) -> None:
-    """Decide by the number of updates alone up to 10,000 offsets, Apache Kafka's widest window."""
+    """Up to 10,000 offsets, Apache Kafka's widest window, only the number of updates decides."""
     world = initialized(start_offset=0, snapshot_update_records_per_snapshot=2)
     world.write(*[StateBatch(2 * n, 2 * n, ACKNOWLEDGED, 1) for n in range(batches)], start=0, count=batches)
     kinds: list[type] = []
@@ -161,7 +161,7 @@ def test_a_deleted_topic_takes_its_states_with_it() -> None:
 
 
 def test_an_update_without_its_snapshot_becomes_the_state() -> None:
-    """Accept an update first, as in a compacted or pruned log: state epoch 0, timestamps 0."""
+    """A compacted or pruned log may begin with an update: its state has state epoch 0 and timestamps 0."""
     world = World(cold_partition_snapshot_interval_ms=1000)
     value = ShareUpdateValue(
         snapshot_epoch=4,
@@ -189,7 +189,7 @@ def test_an_update_without_its_snapshot_and_without_a_start_offset_begins_at_0_a
 
 
 def test_a_snapshot_without_a_start_offset_keeps_none_after_a_load() -> None:
-    """Keep it unresolved: resolving it is left to the leader."""
+    """Resolving it is left to the leader."""
     world = initialized(start_offset=-1)
     assert world.log.loaded().read(KEY, 0).response.start_offset == -1
 

@@ -16,7 +16,7 @@ from tests.unit.coordinator.share.world import ACKNOWLEDGED, ARCHIVED, AVAILABLE
 
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
 def test_a_negative_count_is_unknown(count: int) -> None:
-    """Store any negative count as -1, because a load would skip a record with a lower one as damaged."""
+    """It is stored as -1, because a load would skip a record with a lower one as damaged."""
     world = initialized()
     assert world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=count).code is ErrorCode.NONE
     assert world.shard.read_summary(KEY).response.delivery_complete_count == -1
@@ -33,7 +33,7 @@ def test_a_read_stores_a_new_leader_epoch() -> None:
 
 
 def test_a_read_with_the_known_leader_epoch_writes_nothing() -> None:
-    """Write nothing: the leader epoch of a new topic is 0, as is that of the initialised state."""
+    """The leader epoch of a new topic is 0, as is that of the initialised state."""
     assert initialized().shard.read(KEY, 0).records == ()
 
 
@@ -41,7 +41,7 @@ def test_a_read_with_the_known_leader_epoch_writes_nothing() -> None:
 
 
 def test_the_worked_example_of_the_kip() -> None:
-    """Check the state after every write, with acknowledgements and timeouts of 110-119 by three consumers."""
+    """The state is checked after every write, with acknowledgements and timeouts of 110-119 by three consumers."""
     world = initialized()
     world.write(StateBatch(100, 109, ACKNOWLEDGED, 1), start=100, count=10)
     assert world.batches() == [StateBatch(100, 109, ACKNOWLEDGED, 1)]
@@ -79,7 +79,7 @@ def test_a_write_without_start_offset_leaves_it() -> None:
 
 
 def test_a_delayed_write_cannot_move_the_start_offset_back() -> None:
-    """Keep the start offset, as Apache Kafka 4.4.0 does. In 4.3.1 a delayed retry revived an accepted record."""
+    """Apache Kafka 4.4.0 keeps the start offset, too; in 4.3.1 a delayed retry revived an accepted record."""
     world = initialized(start_offset=100)
     world.write(StateBatch(100, 109, ACKNOWLEDGED, 1), start=100, count=10)
     world.write(StateBatch(115, 119, ACKNOWLEDGED, 1), start=110, count=5)
@@ -92,7 +92,7 @@ def test_a_delayed_write_cannot_move_the_start_offset_back() -> None:
 
 @pytest.mark.parametrize("count", [-1, 0, 2, 4, 9])
 def test_a_count_from_another_start_offset_is_left_out(count: int) -> None:
-    """Leave it out, as generateShareStateRecord of Apache Kafka 4.4.0 does."""
+    """generateShareStateRecord of Apache Kafka 4.4.0 leaves it out, too."""
     world = initialized(start_offset=100)
     world.write(StateBatch(112, 114, ACKNOWLEDGED, 1), start=110, count=3)
     for start in (-1, 100, 109):
@@ -114,7 +114,7 @@ def test_a_delayed_write_that_knows_no_count_leaves_it() -> None:
 
 
 def test_the_resolved_start_offset_stays_inside_until_the_first_acknowledgement() -> None:
-    """Persist it at the first acquisition, while summaries still show no start offset, as in 4.3.1."""
+    """It is persisted at the first acquisition, while summaries still show no start offset, as in 4.3.1."""
     world = initialized()
     world.write(start=42, count=-1)
     assert world.shard.read(KEY, 0).response.start_offset == 42
@@ -126,7 +126,7 @@ def test_the_resolved_start_offset_stays_inside_until_the_first_acknowledgement(
 
 
 def test_a_write_that_would_not_fit_into_one_record_is_refused() -> None:
-    """Keep a state small enough for a snapshot; a write that shrinks it is accepted."""
+    """A state stays small enough for a snapshot; a write that shrinks it is accepted."""
     world = initialized(start_offset=0, max_record_bytes=1000)
     every_other = [StateBatch(2 * n, 2 * n, ACKNOWLEDGED, 1) for n in range(37)]
     assert world.write(*every_other[:36], start=0).code is ErrorCode.NONE

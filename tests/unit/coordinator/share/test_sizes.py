@@ -92,7 +92,7 @@ def test_a_batch_that_splits_a_stored_one_counts_twice(room: int, expected: Erro
 
 @pytest.mark.parametrize(("written", "expected"), [(37, ErrorCode.NONE), (38, ErrorCode.UNKNOWN_SERVER_ERROR)])
 def test_an_update_has_to_fit_although_the_state_becomes_smaller(written: int, expected: ErrorCode) -> None:
-    """Refuse an update that is too large, even if it fills all gaps and would leave one stored batch."""
+    """An update that is too large is refused, even if it fills all gaps and would leave one stored batch."""
     world = World(max_record_bytes=room_for(37))
     assert world.write(every_other(1, 37)) is ErrorCode.NONE
     assert world.write(every_other(0, written)) is expected
@@ -109,7 +109,7 @@ def test_cold_snapshots_fill_a_batch_to_its_last_byte(spare: int, sizes: list[in
 
 
 def test_no_more_cold_snapshots_come_together_than_a_turn_takes() -> None:
-    """Limit their number: 3,000 small snapshots fit into a batch but would take a turn of 25 ms."""
+    """3,000 small snapshots fit into a batch, but would take a turn of 25 ms."""
     world = World(max_batch_bytes=1 << 20)
     world.initialize(*(f"group-{number}" for number in range(1_200)))
     assert world.cold_snapshots() == [500, 500, 201]
@@ -131,7 +131,7 @@ def test_batches_and_times_of_a_cold_state_take_room(spare: int, sizes: list[int
 
 
 def test_what_has_had_a_snapshot_within_the_interval_gets_none() -> None:
-    """Schedule the next check by the load or the last check, and then by each state's own last snapshot."""
+    """The next check comes an interval after the load or the last check; then each state's last snapshot decides."""
     world = World()
     world.time.now_ms = 1
     world.initialize("h")

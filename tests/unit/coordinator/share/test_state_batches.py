@@ -125,7 +125,7 @@ def test_every_offset_keeps_its_greatest_count_and_state(batches: list[StateBatc
 
 
 def test_single_offset_batches_of_one_acknowledgement_become_one() -> None:
-    """Store the expired locks of 111 and 112 as one range, as in KIP-932's worked example."""
+    """The expired locks of 111 and 112 are stored as one range, as in KIP-932's worked example."""
     timed_out = [StateBatch(111, 111, AVAILABLE, 1), StateBatch(112, 112, AVAILABLE, 1)]
     assert combine(timed_out) == [StateBatch(111, 112, AVAILABLE, 1)]
 
@@ -158,7 +158,7 @@ def test_a_batch_that_contains_the_start_offset_is_trimmed() -> None:
 
 
 def test_a_range_won_by_an_equal_neighbour_joins_it() -> None:
-    """Join them at once; 4.3.1 does so only at its next combination."""
+    """They are joined at once; 4.3.1 does so only at its next combination."""
     stored = [StateBatch(0, 4, ACKNOWLEDGED, 2), StateBatch(5, 9, AVAILABLE, 1)]
     merge_into(stored, [StateBatch(5, 9, ACKNOWLEDGED, 2)], -1)
     assert stored == [StateBatch(0, 9, ACKNOWLEDGED, 2)]

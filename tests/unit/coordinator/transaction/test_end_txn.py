@@ -62,7 +62,7 @@ def test_version_2_raises_it_and_says_so() -> None:
 
 
 def test_an_old_client_of_a_new_broker() -> None:
-    """Use the client's version: librdkafka stays at version 1 whatever the feature level."""
+    """The client's version counts: librdkafka stays at version 1 whatever the feature level."""
     coordinator = began(2)
     result = coordinator.end_and_complete(ME, commit=True, version=0)
     assert (result.producer_id, result.producer_epoch, coordinator.state().producer_epoch) == (-1, -1, 0)
@@ -110,7 +110,7 @@ def test_versions_0_and_1_when_nothing_is_under_way(ended: bool | None, commit: 
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("commit", [False, True])
 def test_version_2_when_nothing_is_under_way(ended: bool | None, again: bool, commit: bool) -> None:
-    """Follow Apache Kafka's table: the state, the previous or the current epoch, abort or commit."""
+    """The result is that of Apache Kafka's table: by state, previous or current epoch, and abort or commit."""
     coordinator = Coordinator(2)
     coordinator.init()
     if ended is None:
@@ -147,7 +147,7 @@ def test_while_markers_are_written(version: int, first: bool, second: bool) -> N
 
 
 def test_the_last_epoch_of_version_2() -> None:
-    """Write markers with the last epoch, which no producer gets, and use a new producer id afterwards."""
+    """Markers have the last epoch, which no producer gets; then a new producer id follows."""
     coordinator = Coordinator(2)
     coordinator.init()
     me = coordinator.at_epoch(LAST_EPOCH)
@@ -188,7 +188,7 @@ def test_markers_of_another_transaction_complete_nothing() -> None:
 
 
 def test_going_on_after_the_end_whose_answer_was_lost() -> None:
-    """Answer InitProducerId in the previous epoch with the current one (KIP-890)."""
+    """InitProducerId in the previous epoch is answered with the current one (KIP-890)."""
     coordinator = began(2)
     coordinator.end_and_complete(ME, commit=True)
     assert coordinator.init(ME).producer_epoch == 1

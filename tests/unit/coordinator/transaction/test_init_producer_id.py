@@ -25,7 +25,7 @@ def test_each_further_one_fences_the_one_before(coordinator: Coordinator) -> Non
 
 
 def test_a_new_id_takes_whatever_the_client_says_it_has() -> None:
-    """Give a new producer id to a client whose transactional id has expired."""
+    """The client's transactional id has expired, so it gets a new producer id."""
     result = Coordinator().init((5, 9))
     assert (result.error, result.producer_id, result.producer_epoch) == (ErrorCode.NONE, FIRST, 0)
 
@@ -93,7 +93,7 @@ def test_going_on_raises_the_epoch(coordinator: Coordinator) -> None:
 
 
 def test_going_on_again_gives_the_same_answer(coordinator: Coordinator) -> None:
-    """Raise the epoch only once when the same request is repeated after a lost answer."""
+    """The epoch rises only once when the same request is repeated after a lost answer."""
     coordinator.init()
     coordinator.init((FIRST, 0))
     result = coordinator.init((FIRST, 0))
@@ -120,7 +120,7 @@ def test_going_on_with_another_producer_id_is_fenced(coordinator: Coordinator) -
 
 
 def test_a_restart_forgets_who_may_ask_again(coordinator: Coordinator) -> None:
-    """Forget it, as Apache Kafka does: the previous epoch is not in the log."""
+    """The previous epoch is not in the log, as in Apache Kafka."""
     coordinator.init()
     coordinator.init((FIRST, 0))
     coordinator.log.reload()
@@ -158,7 +158,7 @@ def test_going_on_from_the_last_epoch_and_again(coordinator: Coordinator) -> Non
 
 
 def test_fencing_the_last_epoch_with_versions_0_and_1() -> None:
-    """Use the epoch after the last one for fencing only."""
+    """The epoch after the last one is used for fencing only."""
     coordinator = Coordinator(1)
     coordinator.init()
     coordinator.add(coordinator.at_epoch(LAST_EPOCH))

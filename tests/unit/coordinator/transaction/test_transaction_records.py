@@ -66,7 +66,7 @@ def test_version_0_leaves_the_previous_producer_id_out() -> None:
 
 
 def test_what_version_0_has_no_room_for_is_written_at_version_1() -> None:
-    """Use version 1: a client may stay at version 2 for a while after the feature was lowered."""
+    """A client may stay at version 2 for a while after the feature was lowered."""
     assert transaction_record(ONGOING, 0).value_version == 1
 
 

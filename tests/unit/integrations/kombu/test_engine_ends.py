@@ -91,7 +91,7 @@ def test_a_client_that_consumes_leaves_no_socket(broker: Broker) -> None:
 
 
 def test_a_client_that_moves_tasks_to_the_end_of_the_log_leaves_no_socket(broker: Broker) -> None:
-    """Close the producer and the connections of its record sender, too."""
+    """The producer and the connections of its record sender are closed, too."""
 
     def program() -> None:
         engine = engine_of(broker)
@@ -124,7 +124,7 @@ def test_a_client_that_follows_an_exchange_leaves_no_socket(broker: Broker) -> N
 
 
 def test_a_call_under_way_is_refused_at_once_when_the_client_ends(broker: Broker) -> None:
-    """Raise an error at once; a caller once waited for the whole timeout of a thread that had ended."""
+    """A caller once waited for the whole timeout of a thread that had ended."""
     engine = engine_of(broker)
 
     async def never() -> None:

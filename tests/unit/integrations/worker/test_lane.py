@@ -506,7 +506,7 @@ async def cancels_itself() -> None:
 async def test_a_handler_that_raises_what_is_no_exception_has_failed(
     error: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Fail the record; `sys.exit()` once ended one worker after the other, and a cancelled call kept its lock."""
+    """`sys.exit()` once ended one worker after the other, and a cancelled call kept its lock."""
 
     async def handle(value: bytes) -> None:
         if value.startswith(b"bad"):
@@ -538,7 +538,7 @@ async def test_a_handler_that_cancels_its_own_task_has_failed_and_waits_for_its_
 async def test_a_record_whose_lock_is_lost_while_it_waits_for_its_next_try_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Drop the record: `Later` may ask for a time that never comes."""
+    """`Later` may ask for a time that never comes."""
     monkeypatch.setattr(lanes, "POLL_S", 0.01)
 
     async def handle(value: bytes) -> None:
@@ -590,7 +590,7 @@ async def test_an_acknowledgement_that_is_refused_is_logged_with_the_records_pla
 
 
 async def test_a_time_beyond_the_longest_delay_is_rejected_with_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Reject it; a record of the year 33658 once stayed in the window for ever, across restarts."""
+    """A record of the year 33658 once stayed in the window for ever, across restarts."""
     handled: list[bytes] = []
 
     async def handle(value: bytes) -> None:
@@ -653,7 +653,7 @@ async def test_what_a_member_of_another_group_has_sent_again_is_accepted_unseen(
 
 
 async def test_a_value_that_cannot_be_decoded_is_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Log it once; its text was once repeated below, as a traceback without frames."""
+    """Its text was once repeated below, as a traceback without frames."""
 
     async def handle(value: bytes) -> None:
         pass

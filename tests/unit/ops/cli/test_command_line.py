@@ -225,7 +225,7 @@ def test_what_follows_prints_what_comes_until_interrupted(words: tuple[str, ...]
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    """Accept a reader, such as head, that closes the pipe after a line."""
+    """Such a reader, for example head, closes the pipe after a line."""
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "t")
@@ -244,7 +244,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 
 def test_a_terminal_is_asked(tmp_path: Path) -> None:
-    """Do nothing after "no", and end with exit code 5; tested with a broker."""
+    """After "no" nothing is done, and the exit code is 5; a broker is tested."""
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "t")

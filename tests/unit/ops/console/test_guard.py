@@ -24,7 +24,7 @@ def status(rules: Rules, method: str, path: str, **headers: str) -> int:
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8080", "127.0.0.1:1", "127.1.2.3", "[::1]:8080", "LOCALHOST"])
 def test_loopback_has_its_names_at_any_port(host: str) -> None:
-    """Accept any port, because `ssh -L` uses another one."""
+    """`ssh -L` uses another port."""
     assert status(READ_ONLY, "GET", "/", Host=host) == 200
 
 
@@ -32,7 +32,7 @@ def test_loopback_has_its_names_at_any_port(host: str) -> None:
     "host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "10.0.0.1", "[::2]"]
 )
 def test_a_name_that_was_made_to_lead_here_is_refused(host: str) -> None:
-    """Refuse it: with DNS rebinding the browser takes the console for a page of that site."""
+    """With DNS rebinding the browser takes the console for a page of that site."""
     assert status(READ_ONLY, "GET", "/api/overview", Host=host) == 421
     assert status(READ_ONLY, "GET", "/", Host=host) == 421
 
@@ -56,7 +56,7 @@ def test_an_address_that_is_typed_may_read_and_not_change() -> None:
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:8081", "null"])
 def test_an_origin_has_to_be_the_host(origin: str) -> None:
-    """Check the origin, too, because the browser does not send Sec-Fetch-Site here."""
+    """The browser does not send Sec-Fetch-Site here."""
     assert status(CHANGES, "POST", "/api/redrive", Origin=origin, Authorization=BEARER, **JSON) == 403
     assert status(CHANGES, "GET", "/api/overview", Origin=origin) == 403
 

@@ -307,7 +307,7 @@ async def test_a_private_console_shows_nothing_without_the_token(lane: Lane) -> 
 
 
 async def test_a_cluster_that_is_away_is_said_soon_and_closing_does_not_wait_for_it() -> None:
-    """Use real threads, and connections to a port without a listener."""
+    """The threads are real, and so are connections to a port without a listener."""
     console = Console(Wish({"here": CLUSTER}, Rules(None, False, True)))
     client: TestClient[Any, Any] = TestClient(TestServer(console.application()))
     await client.start_server()
@@ -318,7 +318,7 @@ async def test_a_cluster_that_is_away_is_said_soon_and_closing_does_not_wait_for
 
 
 def test_lines_of_charts_are_figures_that_have_a_colour() -> None:
-    """Check the names here: chart.js refuses unknown ones, but only in a browser that shows the view."""
+    """chart.js refuses unknown names, but only in a browser that shows the view."""
     texts = [file.body.decode() for path, file in static_files().items() if path.startswith("/views/")]
     names = [one or other for text in texts for one, other in _CHARTED.findall(text)]
     assert {"lag", "in flight", "acquired", "redelivered", "finished"} <= set(names) <= set(FIGURES)

@@ -195,7 +195,7 @@ def test_a_share_group_shows_members_windows_and_who_has_what(admin: Admin, brok
 
 
 def test_without_a_records_api_a_window_is_what_was_written_down(admin: Admin, shell: Shell) -> None:
-    """Show what Apache Kafka shows: finished records and delivery counts, but no owners."""
+    """As in Apache Kafka, there are finished records and delivery counts, but no owners."""
     shell.ok("topics", "create", "jars")
     shell.ok("produce", "jars", stdin="".join(f"{number}\n" for number in range(10)))
     shell.ok("configs", "alter", "group", "fillers", "--set", "share.auto.offset.reset=earliest")
@@ -250,7 +250,7 @@ def test_lists_of_groups_have_lag(admin: Admin, shell: Shell) -> None:
 def test_records_behind_a_window_of_which_nothing_is_finished_are_lag(
     broker: Broker, admin: Admin, shell: Shell, windows: Windows
 ) -> None:
-    """Count all 12 records as lag although none is finished.
+    """All 12 records are lag although none is finished.
 
     Apache Kafka has no start offset there, so its tools show neither start offset nor lag.
     """

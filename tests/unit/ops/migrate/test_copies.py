@@ -194,7 +194,7 @@ def test_a_plan_says_what_is_left_to_copy() -> None:
 
 @for_each("size", [None, 8_000_000])
 def test_a_plan_says_how_long_by_what_was_read_just_now(size: int | None) -> None:
-    """Estimate from the sample where the source, as nodes do, reports no sizes."""
+    """The sample gives the estimate where the source, as nodes do, reports no sizes."""
     row = total_row(400, size, Sample(2_000_000, 100, 0.5))
     assert row.bytes == 8_000_000
     about = "" if size else "about "
@@ -266,7 +266,7 @@ def test_an_offset_is_found_whatever_the_source_has_lost_since(
 
 
 def test_a_target_that_lost_what_it_had_confirmed_is_found_after_its_journal_was_compacted() -> None:
-    """Notice the loss: what is written again comes after journal entries with a higher number, which were lost."""
+    """What is written again comes after journal entries with a higher number, which were lost."""
     source, target = clusters(7, Fate())
     moved(source, target)
     log = target.logs["orders", 1]
@@ -331,7 +331,7 @@ def test_a_byte_that_differs_at_the_target_is_found() -> None:
 
 
 def test_parts_are_compared_while_others_are_copied() -> None:
-    """Compare early, while the written records are still in the target's memory."""
+    """The written records are then still in the target's memory."""
     source, target = still()
     for number in range(2):
         fill(source.logs["orders", number], Random(number), 60)

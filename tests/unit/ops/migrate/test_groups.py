@@ -122,7 +122,7 @@ def test_a_committed_offset_is_that_of_the_same_record(seed: int) -> None:
 
 @for_each("seed", range(10))
 def test_what_groups_have_done_is_that_of_the_same_records_when_the_source_was_compacted_since(seed: int) -> None:
-    """Map offsets without counting the source's records, of which fewer are left than were copied."""
+    """Of the source's records fewer are left than were copied, so offsets are mapped without counting them."""
     world = World(seed)
     ids = world.ids()
     list((copy := world.migration(cut_over=False)).run(copy.plan()))
@@ -151,7 +151,7 @@ def test_what_was_handed_over_is_the_targets_own() -> None:
 
 
 def test_groups_may_follow_when_the_topics_are_opened() -> None:
-    """Move them in two runs: share groups belong to the nodes, consumer groups to their cluster, at another address."""
+    """Two runs move them: share groups belong to the nodes, consumer groups to their cluster, at another address."""
     world = World(1)
     world.old.committed["readers"] = {PARTITION: Committed(2)}
     world.old.states["packers"] = {PARTITION: ShareState(1, ())}
@@ -290,7 +290,7 @@ class SlowGroups(NewGroups):
 
 @for_each("kills", [1, 2, 3])
 def test_what_killed_runs_asked_for_is_refused_once_a_run_has_ended(kills: int) -> None:
-    """Refuse it: Apache Kafka 4.3.1 retries after one, two and four seconds, whatever happened to the client."""
+    """Apache Kafka 4.3.1 retries after one, two and four seconds, whatever happened to the client."""
     world = World(1)
     world.new = slow = SlowGroups(world.fate, kills)
     world.old.states["packers"] = {PARTITION: ShareState(0, (StateRange(0, world.log.end - 1, 2, 1),))}
@@ -306,7 +306,7 @@ def test_what_killed_runs_asked_for_is_refused_once_a_run_has_ended(kills: int) 
 
 @for_each("seed", range(50))
 def test_what_comes_late_takes_nothing_back(seed: int) -> None:
-    """Kill runs anywhere, and repeat requests that the target did not answer in time."""
+    """Runs are killed anywhere, and requests that the target did not answer in time are repeated."""
     world = World(seed)
     world.old.states["packers"] = {PARTITION: world.state(), ("others", 0): None}
     world.fate.kill, world.fate.lose = 0.05, 0.3

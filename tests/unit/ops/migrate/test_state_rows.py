@@ -9,7 +9,7 @@ from shareq.protocol.share import RecordState
 
 
 def test_a_record_whose_dead_letter_is_not_written_yet_is_not_complete() -> None:
-    """Count terminal states only in DeliveryCompleteCount (KIP-1226): this record is in flight."""
+    """DeliveryCompleteCount counts only terminal states (KIP-1226), and this record is in flight."""
     states = (RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED)
     ranges = tuple(StateRange(10 * at, 10 * at + at, state, 1) for at, state in enumerate(states))
     row = row_of(("orders", 2), ShareState(0, ranges), 7, 3)

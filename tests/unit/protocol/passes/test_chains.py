@@ -137,7 +137,7 @@ def test_offsets_that_become_heads_and_are_finished_at_once(form: ModuleType) ->
 
 
 def test_what_is_finished_out_of_turn_frees_no_more_than_the_one_that_comes_next(form: ModuleType) -> None:
-    """Free the next offset only, even if offsets finish in another order than the log's."""
+    """Only the next offset is freed, even if offsets finish in another order than the log's."""
     chains = form.KeyChains()
     assert link(chains, {0: 7, 1: 8, 2: 7, 3: 7}) == [0, 1]
     assert finish(chains, (2, 2)) == []
@@ -149,7 +149,7 @@ def test_what_is_finished_out_of_turn_frees_no_more_than_the_one_that_comes_next
 
 @pytest.mark.parametrize("hole", [2_000, 2**40])
 def test_a_hole_of_the_log_takes_neither_memory_nor_time(form: ModuleType, hole: int) -> None:
-    """Handle holes of any size, as a compacted log may have between two records."""
+    """Holes have any size, as a compacted log may have between two records."""
     chains = form.KeyChains()
     assert link(chains, {0: 7, 1: 8, hole: 7, hole + 1: 9, 2 * hole: 8, 2 * hole + 2: 7}) == [0, 1, hole + 1]
     assert chains.entries() <= 8
@@ -166,7 +166,7 @@ def test_a_hole_of_the_log_takes_neither_memory_nor_time(form: ModuleType, hole:
 
 
 def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
-    """Drop holes, with and without one slow key before them."""
+    """There is one slow key before them, or none."""
     for slow in (False, True):
         chains, at = form.KeyChains(), 0
         if slow:
@@ -183,7 +183,7 @@ def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
 
 
 def test_keys_of_unfinished_offsets_stay_known_when_those_that_ended_are_forgotten(form: ModuleType) -> None:
-    """Keep the keys of a few unfinished offsets, one of which is the lowest."""
+    """A few offsets are unfinished, one of which is the lowest."""
     chains, slow = form.KeyChains(), {0: 7, 500: 8, 1_000: 9}
     every = {offset: slow.get(offset, 10_000 + offset) for offset in range(3_000)}
     assert link(chains, every) == [*every]
@@ -212,7 +212,7 @@ def test_any_of_several_heads_makes_the_next_one_a_head(form: ModuleType) -> Non
 
 
 def test_of_what_is_finished_as_much_stays_as_of_the_rest(form: ModuleType) -> None:
-    """Bound the finished entries by the unfinished ones, of which there are always two thousand."""
+    """There are always two thousand unfinished offsets."""
     chains, most = form.KeyChains(), 0
     for at in range(0, 30_000, 100):
         assert len(link(chains, {at + each: at + each for each in range(100)})) == 100
@@ -234,5 +234,5 @@ def test_a_filled_list_begins_where_it_says(form: ModuleType) -> None:
     [([1, 2, 3], 1), ([1, 2, 3] * 4, 2), ([1, 2, 3, 3, 2, 1], 4), ([1, 1, 1], 2), ([1, 2, 1, 2, 3, 3], 4), ([], 0)],
 )
 def test_neighbours_that_come_after_neighbours_are_one_part(form: ModuleType, keys: list[int], parts: int) -> None:
-    """Join them in one part if their predecessors are neighbours, which are finished together."""
+    """They are one part if their predecessors are neighbours, which are finished together."""
     assert form.KeyChains().link(list(range(len(keys))), list(keys), [], 0, WAITS)[1] == parts

@@ -41,7 +41,7 @@ def test_sound_records(form: RecordWalk, data: list[RecordData]) -> None:
 def test_damaged_records_are_readable_to_both_or_to_neither(
     form: RecordWalk, data: list[RecordData], rng: Random
 ) -> None:
-    """Decode everything that the walk accepts."""
+    """Everything that the walk accepts can be decoded."""
     payload = bytearray(build_batch(data, timestamp_ms=0)[HEADER_SIZE:])
     for _ in range(rng.randint(1, 3)):
         payload[rng.randrange(len(payload))] = rng.randrange(256)
@@ -123,7 +123,7 @@ def test_what_is_found(form: RecordWalk, data: bytes, count: int, found: int) ->
 
 
 def test_times(form: RecordWalk) -> None:
-    """Include both ends, and the time that stands for no time."""
+    """The times include both ends, and the time that stands for no time."""
     data = b"".join(raw_record(at, key=b"k", time_delta=delta) for at, delta in enumerate((-10, 5, -99)))
     assert form.walk(data, 0, 3, -10, 5, -99) == (0, 5)
     for low, high, no_time in ((-9, 5, -99), (-10, 4, -99), (-10, 5, -98)):
@@ -220,7 +220,7 @@ def record(delta: int) -> bytes:
 
 
 def test_what_comes_before_the_first_wanted_record_is_passed_over_or_walked(form: RecordWalk) -> None:
-    """Get the same result with and without missing offsets before the wanted record."""
+    """The result is the same with and without missing offsets before the wanted record."""
     for deltas in ([0, 1, 2, 3, 4], [0, 2, 3, 4], [1, 2, 4], [4], [0, 1, 2, 3]):
         data = b"".join(map(record, deltas))
         for first in range(6):

@@ -254,7 +254,7 @@ def test_what_is_not_exactly_one_sound_batch_is_refused(what: str, batch: bytes,
 
 @pytest.mark.parametrize("sequence", [0, 5, -7])
 def test_without_a_producer_id_the_sequence_means_nothing(sequence: int) -> None:
-    """Accept sequence 0, which aiokafka's plain producer writes."""
+    """aiokafka's plain producer writes sequence 0."""
     assert isinstance(validate_batch(with_field(one(), 53, 4, sequence)), BatchHeader)
 
 
@@ -264,7 +264,7 @@ def test_producers_epochs_and_sequences_count_from_zero() -> None:
 
 
 def test_a_compressed_batch_cannot_claim_offsets_without_end() -> None:
-    """Refuse a batch of a hundred bytes that claims two billion offsets."""
+    """A batch of a hundred bytes claims two billion offsets."""
     small = build_batch([RecordData(None, b"x" * 30)], timestamp_ms=0, compression=Compression.ZSTD)
     claimed = with_field(with_field(small, 23, 4, 2**31 - 2), 57, 4, 2**31 - 1)
     assert validate_batch(claimed) is ErrorCode.INVALID_RECORD
@@ -302,7 +302,7 @@ def test_a_count_that_is_not_the_records_is_malformed(count: int) -> None:
 
 
 def test_no_headers_may_take_two_bytes() -> None:
-    """Read such a batch, although no producer is known to write it."""
+    """Such a batch is read, although no producer is known to write it."""
     (record,) = decode_records(raw_batch(raw_record(key=b"k", headers=b"\x80\0")))
     assert (record.key, record.headers) == (b"k", ())
 
@@ -351,7 +351,7 @@ def test_header_properties() -> None:
 def test_a_batch_within_others_is_checked_and_read_in_place(
     written: list[RecordData], codec: Compression, changed: int
 ) -> None:
-    """Ignore the surrounding bytes, and do not copy uncompressed records."""
+    """The surrounding bytes are ignored, and uncompressed records are not copied."""
     batch = build_batch(written, timestamp_ms=5, compression=codec)
     header = read_header(batch)
     among = bytearray(b"before" + batch + b"more")

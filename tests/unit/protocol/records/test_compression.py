@@ -78,7 +78,7 @@ def test_one_byte_more_than_allowed_is_refused(codec: Compression) -> None:
 
 @pytest.mark.parametrize("codec", REAL_CODECS)
 def test_a_bomb_takes_no_more_memory_than_allowed(codec: Compression) -> None:
-    """Check the compression ratio before allocating memory."""
+    """The compression ratio is checked before memory is allocated."""
     bomb = compress(codec, bytes(50_000_000))
     tracemalloc.start()
     try:
@@ -111,7 +111,7 @@ def test_snappy_is_xerial_framed_as_javas_clients_write_it() -> None:
 
 
 def test_lz4_blocks_do_not_depend_on_each_other() -> None:
-    """Write independent blocks: Java's reader refuses linked ones (KIP-57)."""
+    """Java's reader refuses linked blocks (KIP-57)."""
     packed = compress(Compression.LZ4, bytes(200_000))
     assert packed[:4] == b"\x04\x22\x4d\x18"
     assert packed[4] & 0b0010_0000  # the frame descriptor's block independence flag

@@ -77,7 +77,7 @@ def ranges_of(offsets: list[int], apart: list[bool]) -> list[int]:
 def test_a_client_reads_of_a_cut_batch_what_it_reads_of_those_records_in_the_whole_one(
     contents: list[RecordData], codec: Compression, data: st.DataObject, horizon: int | None, append_time: int | None
 ) -> None:
-    """Test all codecs, compacted batches, batches with a delete horizon, and log append time."""
+    """There are all codecs, compacted batches, batches with a delete horizon, and log append time."""
     batch = batch_of(contents, codec)
     if append_time is not None:
         batch = bytes(with_append_time(batch, append_time))
@@ -159,7 +159,7 @@ def test_the_batch_is_the_one_at_the_position() -> None:
 
 
 def test_what_lies_before_a_mark_is_not_looked_at_again() -> None:
-    """Skip what lies before the mark, which is damaged here."""
+    """The bytes before the mark are damaged here."""
     batch = batch_of([RecordData(b"%d" % index, b"v") for index in range(9)], Compression.NONE)
     marks: dict[int, tuple[int, int]] = {}
     expected = [cut(batch, 0, wanted, OPENED).batch for wanted in ([4, 4], [6, 7], [8, 8])]
@@ -186,7 +186,7 @@ def test_what_was_opened_counts_also_where_records_cannot_be_picked() -> None:
 
 
 def test_it_is_compressed_again_from_the_size_of_the_whole_batch_on() -> None:
-    """Compress it again with one incompressible record and as many small ones as come near the original size."""
+    """The batch has one incompressible record, and as many small ones as come near the original size."""
     noise = RecordData(None, Random(1).randbytes(1_000))
     for count, length in chain(((count, 20) for count in range(30, 45)), ((44, length) for length in range(60))):
         others = [RecordData(None, bytes(20))] * (count - 1) + [RecordData(None, bytes(length))]
@@ -253,14 +253,14 @@ def test_records_out_of_their_order_are_not_picked(form: RecordWalk) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_record_is_not_passed_over_for_one_that_is_missing_before_it(form: RecordWalk) -> None:
-    """Pick the right record although the third one's key length equals the wanted offset delta."""
+    """The third record's key length equals the wanted offset delta."""
     parts = [raw_record(0, key=b"k"), raw_record(2, key=b"k"), raw_record(3, key=b"kk")]
     assert form.pick(b"".join(parts), 0, sum(map(len, parts)), 3, [2, 2]) == (1, [parts[1]])
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_time_of_a_picked_record_may_take_several_bytes(form: RecordWalk) -> None:
-    """Read a timestamp of several bytes, even if the first is 0x80."""
+    """The timestamp is read even if its first byte is 0x80."""
     contents = [RecordData(b"k", b"v", (), T0 + delta) for delta in (0, 64, 63, 8_192, -64)]
     opened = open_batch(batch_of(contents, Compression.NONE))
     parts = [opened.data[record.start : record.end] for record in opened.records]

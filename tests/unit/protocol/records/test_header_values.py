@@ -35,7 +35,7 @@ def first_values(data: list[RecordData], base: int = 0) -> dict[int, bytes]:
 @given(batches)
 @settings(max_examples=200, deadline=None)
 def test_the_first_value_of_each_record_that_has_the_header(form: RecordWalk, data: list[RecordData]) -> None:
-    """Find it even if name and value also occur in keys, values and other headers."""
+    """Name and value also occur in keys, values and other headers."""
     batch, found = bytes(build_batch(data, timestamp_ms=0)), HeaderValues([], [])
     assert form.header_values(batch, HEADER_SIZE, len(batch), len(data), 40, NAME, *found)
     assert dict(zip(*found, strict=True)) == first_values(data, 40)

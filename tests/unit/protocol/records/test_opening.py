@@ -65,7 +65,7 @@ def test_pieces_have_what_the_whole_has(codec: Compression) -> None:
 
 @pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
 def test_one_long_value_is_never_in_memory(codec: Compression) -> None:
-    """Read a record of 8 MB that takes 300 bytes on the wire."""
+    """A record of 8 MB takes 300 bytes on the wire."""
     payload = payload_of([RecordData(b"k", bytes(8_000_000), (("h", b"x"),))])
     runs = runs_of(codec, payload, 1)
     assert max(run.opened for run in runs) <= PIECE_BYTES

@@ -80,8 +80,10 @@ class ModelBroker:
 
 
 AckFate = Literal["answered", "refused", "lost before", "lost after"]
-"""The fate of a request of acknowledgements: it is answered; it could not be written down, and locks stay; the
-connection breaks before or after the broker took it.
+"""The fate of a request of acknowledgements.
+
+It is answered; it cannot be written to the log, and locks stay; or the connection breaks before or after the broker
+took it.
 """
 
 

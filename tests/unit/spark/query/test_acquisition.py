@@ -92,7 +92,7 @@ def test_an_accept_that_failed_stays_in_the_offsets_until_it_comes_back(books: B
 
 
 def test_a_record_that_comes_back_though_its_accept_was_confirmed_is_owed_again(books: Books) -> None:
-    """Accept it again without emitting it: the broker lost its state, and the micro-batch has the record."""
+    """It is accepted again but not emitted: the broker lost its state, and the micro-batch has the record."""
     books.acquire((0, 9))
     end = books.batch()
     books.settle(books.begin(end))
@@ -174,7 +174,7 @@ def test_renewals_are_due_after_a_third_and_end_at_the_cap() -> None:
 
 
 def test_a_refused_renewal_leaves_the_lock_until_it_runs_out(books: Books) -> None:
-    """Keep the lock: a group without renewals also answers INVALID_RECORD_STATE, and an ACCEPT in time still works."""
+    """A group without renewals also answers INVALID_RECORD_STATE, and an ACCEPT in time still works."""
     books.acquire((0, 9))
     results = [(ack(0, 4), ErrorCode.INVALID_RECORD_STATE), (ack(5, 9), ErrorCode.NONE)]
     assert books.renewed(results, now_ms=15_000) == results[:1]
@@ -197,7 +197,7 @@ def test_max_delivery_count_rejects_what_is_new_and_accepts_what_is_done() -> No
 
 
 def test_what_could_not_be_rejected_is_renewed_no_more() -> None:
-    """Let the lock expire, so that the record is delivered again and then rejected."""
+    """Its lock expires, so that the record is delivered again and then rejected."""
     books = Books(max_delivery_count=3)
     verdicts = books.acquire((0, 9, 3))
     books.rejected([(one, ErrorCode.COORDINATOR_NOT_AVAILABLE) for one in verdicts.reject])
@@ -207,7 +207,7 @@ def test_what_could_not_be_rejected_is_renewed_no_more() -> None:
 
 
 def test_a_topic_that_was_created_again_is_another_topic(books: Books) -> None:
-    """Separate their offsets: those of the old topic never return and never mix with the new ones."""
+    """Offsets of the old topic never return and never mix with the new ones."""
     start = SourceOffset(4, {KEY: (BatchRange(0, 9, 1),)}, {KEY: OffsetRanges([(20, 29)])})
     books.begin(start)
     other = b"o" * 16

@@ -39,7 +39,7 @@ def history(seed: int) -> Iterator[Step]:
 
 @pytest.mark.parametrize("ack", ["commit", "log"])
 def test_nothing_is_lost_and_no_record_is_in_two_micro_batches(ack: str) -> None:
-    """Accept records only after the commit (or the log), replay identically, and deliver all in the end."""
+    """Records are accepted only after the commit (or the log), replayed identically, and all delivered in the end."""
     for seed in SEEDS:
         query = Query(ack)
         others: set[int] = set()
@@ -56,7 +56,7 @@ def test_nothing_is_lost_and_no_record_is_in_two_micro_batches(ack: str) -> None
 
 
 def test_the_histories_reach_what_they_are_for() -> None:
-    """Check that they contain swallowed redeliveries, lost and renewed locks, and repeated micro-batches."""
+    """They contain swallowed redeliveries, lost and renewed locks, and repeated micro-batches."""
     totals: dict[str, int] = {}
     assert get_args(AckFate) == tuple(FATES)
     for seed in SEEDS[:50]:
@@ -69,7 +69,7 @@ def test_the_histories_reach_what_they_are_for() -> None:
 
 
 def test_a_record_of_a_lost_connection_may_be_seen_by_another_member_and_only_then() -> None:
-    """Allow this overlap of the contract: emitted to Spark here, and delivered there after the lock was lost."""
+    """The contract allows a record to be emitted to Spark here, and delivered there after the lock was lost."""
     query = Query("commit")
     others: set[int] = set()
     for step in (("produce", 5), ("batch", 5, ["answered"] * 3, 0), ("connection",), ("other", 9, "accept")):

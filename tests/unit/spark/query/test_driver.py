@@ -102,7 +102,7 @@ def test_a_limit_is_kept(world: World) -> None:
 
 
 def test_a_driver_that_goes_on_from_the_log_recognises_what_it_had(world: World) -> None:
-    """Accept redelivered records and emit only new ones after the first driver ended with its locks."""
+    """After the first driver ended with its locks, redelivered records are accepted and only new ones emitted."""
     world.produce(20)
     driver = world.driver()
     first = next_batch(driver, INITIAL)
@@ -161,7 +161,7 @@ def test_locks_are_renewed_in_the_background(world: World) -> None:
 
 
 def test_a_background_that_broke_off_fails_the_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail it: locks would otherwise expire one by one, noticed only by other members."""
+    """Locks would otherwise expire one by one, noticed only by other members."""
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     driver = world.driver()
     monkeypatch.setattr(driver, "_keep_alive", lambda: 1 // 0)
@@ -181,7 +181,7 @@ def test_available_now_ends_with_what_was_there(world: World) -> None:
 
 
 def test_available_now_does_not_end_with_the_first_empty_poll(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Include records that another member releases while the run asks for them."""
+    """Another member releases records while the run asks for them."""
     monkeypatch.setattr(available_now, "ENOUGH", 1000)  # more than one, and slow machines do not matter
     world.produce(10)
     other = world.driver()
@@ -222,7 +222,7 @@ def run_out(driver: Driver, start: SourceOffset, most: int | None = None) -> lis
 
 
 def test_available_now_does_not_end_with_what_it_only_recognises(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Continue after late redeliveries of a checkpoint's records, behind which new records may follow."""
+    """Late redeliveries of a checkpoint's records come first, and new records may follow."""
     world.produce(20)
     driver = world.driver()
     first = next_batch(driver, INITIAL)

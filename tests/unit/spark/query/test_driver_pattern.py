@@ -1,4 +1,4 @@
-"""A query that reads the topics of a pattern: those that there are, those that come later, and none."""
+"""A query that reads the topics of a pattern: existing topics, those created later, and none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def driver(broker: Broker, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
-    """Run a driver on topics `TEST-` and one letter, looked for at every look."""
+    """Run a driver that reads topics named `TEST-` and one letter, and looks for new ones each time."""
     monkeypatch.setattr(driver_module, "TOPICS_MS", 0)
     monkeypatch.setattr(driver_module, "LOOK_MS", 100)
     prefix = request.node.name

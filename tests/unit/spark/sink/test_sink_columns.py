@@ -1,4 +1,4 @@
-"""Columns of the sink: required, of a wrong type, of no meaning; all problems in one line."""
+"""Columns of the sink: required, of a wrong type, unused; all problems in one line."""
 
 from __future__ import annotations
 

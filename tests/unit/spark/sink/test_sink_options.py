@@ -1,4 +1,4 @@
-"""Options of the sink: required, refused, misspelt, that belong together; in one line, never with a secret."""
+"""Options of the sink: required, refused, misspelt, dependent on each other; one line each, never with a secret."""
 
 from __future__ import annotations
 

@@ -12,8 +12,6 @@ _OLD, _NEW = (7, 0), (7, 1)
 
 
 class _Broker:
-    """One broker with a topic."""
-
     def __init__(self) -> None:
         self.world = ClusterWorld(ClusterSettings(brokers=(1,)))
         self.topic_id = self.world.cluster.create_topic("orders", 2, 1, {}).topic_id

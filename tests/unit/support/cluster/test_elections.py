@@ -100,7 +100,7 @@ def test_a_clean_election_keeps_everything() -> None:
 
 
 def test_what_was_not_replicated_may_be_kept_or_lost_and_its_producer_cannot_know() -> None:
-    """Answer NOT_LEADER_OR_FOLLOWER to a waiting request whose broker no longer leads (DelayedProduce)."""
+    """A waiting request whose broker no longer leads is answered NOT_LEADER_OR_FOLLOWER (DelayedProduce)."""
     for keep_to, end in ((None, 2), (1, 1)):
         orders = Orders()
         orders.produce(batch(b"a"))
@@ -148,7 +148,7 @@ def test_replication_takes_its_time() -> None:
 
 
 def test_an_unclean_election_loses_what_was_confirmed_and_epochs_show_it() -> None:
-    """Show a reader that asks for the end of its epoch that it is ahead of the log (KIP-320)."""
+    """A reader that asks for the end of its epoch learns that it is ahead of the log (KIP-320)."""
     orders = Orders()
     for value in (b"a", b"b", b"c"):
         orders.produce(batch(value))
@@ -182,7 +182,7 @@ def test_a_truncation_takes_producers_back_to_what_is_left() -> None:
 
 
 def test_a_leader_that_has_not_heard_confirms_nothing() -> None:
-    """Keep the old leader's high watermark: followers copy from the new one."""
+    """Followers copy from the new leader, so the old leader's high watermark stays."""
     orders = Orders()
     orders.produce(batch(b"a"))
     old, new = orders.leader, orders.followers[0]
@@ -278,7 +278,7 @@ def test_without_replicas_that_live_there_is_no_leader() -> None:
 
 
 def test_a_paused_leader_handles_what_lies_in_its_sockets_by_what_it_knew() -> None:
-    """Handle the requests before the metadata change when a zombie is resumed."""
+    """A resumed zombie handles the requests before it learns of the metadata change."""
     orders = Orders()
     orders.produce(batch(b"a"))
     old = orders.leader
@@ -422,7 +422,7 @@ def test_transactional_ids_go_on_under_another_coordinator() -> None:
 
 
 def test_the_cleaner_keeps_last_values_at_their_offsets_and_what_producers_wrote_last() -> None:
-    """Keep a producer's last batch without its records, so that its sequence is known (Cleaner.discardBatch)."""
+    """A producer's last batch stays without its records, so that its sequence is known (Cleaner.discardBatch)."""
     orders = Orders()
     producer = (7, 0)
     for sequence, key in enumerate((b"a", b"b", b"a")):

@@ -19,8 +19,6 @@ from tests.support.cluster.world import ClusterWorld
 
 @dataclass
 class _Orders:
-    """A topic of one partition on three brokers."""
-
     world: ClusterWorld
 
     def __post_init__(self) -> None:

@@ -184,7 +184,7 @@ def test_a_generator_that_pauses_can_be_awaited() -> None:
 
 
 def test_a_coroutine_that_cancels_itself_ends_at_its_next_suspension() -> None:
-    """Cancel it, as when a coroutine closes its own client's connection."""
+    """A coroutine does so when it closes its own client's connection."""
     loop, pending, seen = Loop(), [Pending[int](), Pending[int]()], list[str]()
     driven: list[Driven[None]] = []
 

@@ -61,7 +61,7 @@ def test_nothing_is_measured_after_a_stop() -> None:
 
 @pytest.mark.parametrize("new_loop", [new_event_loop, asyncio.new_event_loop])
 def test_a_callback_that_holds_a_real_loop_is_seen(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    """Expect at least the time held, minus one interval; a busy machine can only add to it."""
+    """At least the time held is seen, minus one interval; a busy machine can only add to it."""
     loop, stalls = new_loop(), Stalls()
     held_ms = 200
 

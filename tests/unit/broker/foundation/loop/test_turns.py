@@ -110,9 +110,9 @@ def test_the_collector_rests_from_the_first_turn_to_the_last() -> None:
 
 
 def test_the_collector_waits_for_what_a_work_leaves_behind() -> None:
-    """Delay the collection until the answer is made in a work of its own.
+    """The collection waits until the answer is made, in a work of its own.
 
-    A collection between the two held the loop for 29 ms after a request of 190,000 acknowledgements.
+    A collection between the two once held the loop for 29 ms after a request of 190,000 acknowledgements.
     """
     kept: list[list[int]] = []
     clock = VirtualClock()
@@ -150,7 +150,7 @@ def test_the_collector_looks_at_what_stays_when_nothing_more_waits() -> None:
 
 
 def test_what_a_turn_begins_goes_on_right_behind_its_work() -> None:
-    """Run it next; otherwise all waiting long requests would be in memory at once, read but not answered."""
+    """Otherwise all waiting long requests would be in memory at once, read but not answered."""
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
 

@@ -72,7 +72,7 @@ def test_requests_of_our_own_are_shown_to_clients_of_our_own(version: int) -> No
 
 
 def test_features_before_version_4_leave_out_those_that_may_be_off(world: World) -> None:
-    """Omit them: clients before 3.9 fail on a lowest level of 0 (KIP-584)."""
+    """Clients before 3.9 fail on a lowest level of 0 (KIP-584)."""
     assert api_versions(world, 2).supported_features == []
     three, four = api_versions(world, 3), api_versions(world, 4)
     assert [feature.name for feature in three.supported_features] == ["metadata.version"]
@@ -115,7 +115,7 @@ def test_a_feature_that_is_off_is_not_finalized() -> None:
 def test_a_client_that_is_at_the_wrong_broker_starts_over(
     cluster_id: str | None, node_id: int, error: ErrorCode, world: World
 ) -> None:
-    """Return the error from version 5 on (KIP-1242)."""
+    """From version 5 on it gets the error (KIP-1242)."""
     named = world.metadata.cluster_id if cluster_id == "own" else cluster_id
     request = ApiVersionsRequest("test", "1.0", named, node_id)
     assert world.call(ApiVersionsResponse, request, 4).error_code == ErrorCode.NONE
@@ -418,7 +418,7 @@ SHARE_KEY = "g:AQIDBAUGBwgJCgsMDQ4PEA:3"
 
 
 def test_share_partitions_from_version_6_on(world: World) -> None:
-    """Accept key type 2, with group ids that may contain colons (KIP-932)."""
+    """From version 6 on key type 2 is accepted, with group ids that may contain colons (KIP-932)."""
     assert [row[1] for row in find(world, 6, SHARE_KEY, f"a:b:{SHARE_KEY}", key_type=2)] == [0, 0]
     assert [image.name for image in world.metadata.topics()] == ["__share_group_state"]
     for version in range(1, 6):

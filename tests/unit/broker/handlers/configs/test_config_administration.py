@@ -162,7 +162,7 @@ def test_what_came_through_a_config_provider_is_not_shown(tmp_path: Path) -> Non
 
 @for_each("key", [key for key in BROKER_KEYS if not key.internal])
 def test_every_property_reports_who_has_set_it(key: ConfigKey[Any]) -> None:
-    """Report the file, or a dynamic change of this broker or of all; omit the value of secrets."""
+    """The source is the file, or a dynamic change of this broker or of all; secrets have no value."""
     text = another_value(key)
     world = World({key.name: text})
     reported = describe(world, BROKER, str(world.started_with.node_id), [key.name])[1][key.name]
@@ -207,7 +207,7 @@ def works(key: ConfigKey[Any], text: str) -> bool:
 
 
 def test_a_time_in_several_units_is_described_as_apache_kafka_does() -> None:
-    """List values given in coarser units, too, after the one in effect."""
+    """Values given in coarser units are listed, too, after the one in effect."""
     world = World({"log.retention.minutes": "6", "log.retention.hours": "1", "log.roll.hours": "3"})
     alter(world, BROKER, "", ("log.roll.ms", SET, "9"))
     described = describe(world, BROKER, "1", synonyms=True)[1]
@@ -276,7 +276,7 @@ def test_properties_of_ours_are_shown_for_groups_that_have_them(world: World) ->
 
 
 def test_a_dead_letter_queue_is_a_property_of_the_group_without_one_of_the_broker(world: World) -> None:
-    """List no broker synonym, and a set property as the group's (KIP-1191, Apache Kafka 4.4.0)."""
+    """It has no broker synonym, and once set it is the group's (KIP-1191, Apache Kafka 4.4.0)."""
     _, before = describe(world, GROUP, "g", synonyms=True)
     queue = before["errors.deadletterqueue.topic.name"]
     assert (queue.value, queue.config_source) == ("", 5)
@@ -288,7 +288,7 @@ def test_a_dead_letter_queue_is_a_property_of_the_group_without_one_of_the_broke
 
 
 def test_what_is_ours_alone_is_described_by_name_or_once_it_is_set(world: World) -> None:
-    """Show other clients only Apache Kafka's properties."""
+    """Other clients are shown only Apache Kafka's properties."""
     backoff, jitter = "shareq.redelivery.backoff.ms", "shareq.redelivery.backoff.jitter"
     named = describe(world, GROUP, "g", keys=[backoff])[1]
     assert {name: (one.value, one.config_source) for name, one in named.items()} == {backoff: ("0", 5)}
@@ -326,7 +326,7 @@ def test_after_a_restart_with_tighter_bounds_a_group_shows_its_own_value_and_use
 
 @pytest.mark.parametrize(("kind", "name"), [(TOPIC, "t"), (GROUP, "g"), (BROKER, "1"), (TOPIC, "nope")])
 def test_a_description_without_an_error_message_has_an_empty_one(world: World, kind: int, name: str) -> None:
-    """Leave the field at its default, as Apache Kafka 4.3.1 does."""
+    """The field stays at its default, as in Apache Kafka 4.3.1."""
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)], False, False)
     assert world.call(DescribeConfigsResponse, request, 4).results[0].error_message == ""
 
@@ -485,6 +485,6 @@ def test_the_share_state_topic_stays_compacted(world: World, change: tuple[str, 
 
 @pytest.mark.parametrize("change", [("segment.bytes", SET, "2000000"), ("cleanup.policy", SET, "delete")])
 def test_the_share_state_topic_before_it_is_there(world: World, change: tuple[str, int, str | None]) -> None:
-    """Report it as missing, like any other topic, instead of refusing a change that does not touch its policy."""
+    """It is reported as missing, like any other topic."""
     row = alter(world, TOPIC, "__share_group_state", change)
     assert row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

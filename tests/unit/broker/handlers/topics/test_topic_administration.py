@@ -321,7 +321,7 @@ def test_growth_assigned_to_this_broker(two_partitions: World) -> None:
 
 @pytest.mark.parametrize("name", ["__share_group_state", "__consumer_offsets", "__transaction_state"])
 def test_a_coordinators_topic_does_not_grow(name: str, world: World) -> None:
-    """Refuse it: with another number of partitions the coordinator would look for its records in the wrong ones."""
+    """With another number of partitions the coordinator would look for its records in the wrong ones."""
     world.internal_topics.ensure(name)
     code, message = grow(world, CreatePartitionsTopic(name, 51, None))[name]
     assert code == ErrorCode.INVALID_PARTITIONS

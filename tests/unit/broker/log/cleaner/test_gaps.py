@@ -64,7 +64,7 @@ def test_a_read_from_any_offset_gives_what_comes_next(restarted: bool) -> None:
 
 
 def test_walking_from_the_start_meets_no_dead_end() -> None:
-    """Return a batch from every read up to the high watermark, perhaps an empty one: no reader may wait in a gap."""
+    """Every read up to the high watermark returns a batch, perhaps an empty one: no reader may wait in a gap."""
     world = compacted_world()
     for upto in range(1, world.log.high_watermark + 1, 7):
         offset = 0
@@ -109,7 +109,7 @@ def test_records_are_found_by_time(producer: bool, restarted: bool) -> None:
 
 
 def test_the_newest_record_is_found_though_a_newer_batch_was_emptied() -> None:
-    """Ignore the time of an empty batch, which it keeps only for its producer."""
+    """The empty batch stays only for its producer, and its time does not count."""
     world = LogWorld(COMPACTED)
     append(world, (b"a", b"v"))
     world.clock.advance(1_000)
@@ -143,7 +143,7 @@ def test_the_log_start_may_lie_in_a_gap() -> None:
 
 
 def test_the_end_of_the_log_stays_though_its_last_records_went() -> None:
-    """Keep the end although only expired tombstones filled the last sealed segment."""
+    """Only expired tombstones filled the last sealed segment."""
     world = LogWorld(COMPACTED._replace(delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
     append(world, (b"stays", b"v"))
     for number in range(40):

@@ -229,7 +229,7 @@ def test_cleaning_again_changes_no_byte(seed: int) -> None:
 
 
 def test_the_history_is_not_a_trivial_one() -> None:
-    """Check that the histories contain every kind of event."""
+    """The histories contain every kind of event."""
     kinds = set()
     for seed in range(1, 12, 2):
         history = History(seed, latest_value, transactions=True)

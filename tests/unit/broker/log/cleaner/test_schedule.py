@@ -193,7 +193,7 @@ def coordinator_logs(world: LogWorld) -> LogManager:
 
 
 def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it() -> None:
-    """Seal it, because a log in segments of 100 MiB would take seconds to read at start."""
+    """A log in segments of 100 MiB would take seconds to read at the start."""
     world = LogWorld(COMPACTED._replace(segment_bytes=100 << 20))
     logs = coordinator_logs(world)
     log = logs.get(TOPIC, 0)
@@ -321,7 +321,7 @@ def test_a_topic_deleted_in_the_middle_of_a_pass(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_deleted_topic_whose_segment_cannot_be_synced_is_not_left_alone() -> None:
-    """Forget it: otherwise it would be excluded from cleaning, as would a new topic of its name."""
+    """Otherwise it would be excluded from cleaning, as would a new topic of its name."""
     world = busy_world()
     world.topics.images[TOPIC] = TopicImage(TOPIC, bytes(16), 3)
     world.logs.delete_topic(TOPIC, TOPIC_ID)
@@ -404,7 +404,7 @@ def test_appends_and_reads_go_on_between_the_steps_of_a_pass() -> None:
 
 
 def test_a_small_batch_of_many_records_is_a_step_of_its_own(world: LogWorld) -> None:
-    """Handle it in one step: thousands of compressed records take few kilobytes, but reading their keys takes long."""
+    """Thousands of compressed records take few kilobytes, but reading their keys takes long."""
     world.cleaner = NEVER
     for _ in range(9):
         append(world, *[(b"k", b"v")] * 2_000, compression=Compression.ZSTD)
@@ -423,7 +423,7 @@ def test_a_small_batch_of_many_records_is_a_step_of_its_own(world: LogWorld) -> 
 def test_a_batch_of_many_records_is_gone_through_in_slices(
     monkeypatch: pytest.MonkeyPatch, settled: bool, world: LogWorld
 ) -> None:
-    """Process one slice per tick: reading, checking and writing 45,000 records take 50 ms each."""
+    """A tick processes one slice: reading, checking and writing 45,000 records take 50 ms each."""
     world.cleaner = NEVER
     count = 15 * SLICE_RECORDS
     keys = [b"%d" % number for number in range(count)]
@@ -460,7 +460,7 @@ def test_a_batch_of_many_records_is_gone_through_in_slices(
 def test_a_large_batch_is_opened_and_compressed_in_pieces(
     monkeypatch: pytest.MonkeyPatch, codec: Compression, records: int, world: LogWorld
 ) -> None:
-    """Process one piece per tick, however many records it has: compressing 4 MB of gzip takes 150 ms."""
+    """A tick processes one piece, however many records it has: compressing 4 MB of gzip takes 150 ms."""
     world.cleaner = NEVER
     size = 4_000_000 // records
     append(world, *[(b"%d" % number, b"v" * size) for number in range(records)], compression=codec)
@@ -512,7 +512,7 @@ def test_a_large_batch_is_opened_and_compressed_in_pieces(
 
 
 def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
-    """Process eight times what was appended since, so that the pass ends before the log grows by an eighth."""
+    """It processes eight times what was appended since, so that it ends before the log grows by an eighth."""
     world = LogWorld(COMPACTED._replace(segment_bytes=400_000, index_interval_bytes=4096))
     payload = b"x" * 10_000
     most = 0
@@ -542,7 +542,7 @@ def test_what_it_may_read_in_a_second() -> None:
 def test_a_damaged_segment_is_left_alone_until_the_next_start(
     caplog: pytest.LogCaptureFixture, world: LogWorld
 ) -> None:
-    """Leave it: a rewrite would lose the records behind the damage."""
+    """A rewrite would lose the records behind the damage."""
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
     segment = world.log.segments[1]
@@ -562,7 +562,7 @@ def test_a_damaged_segment_is_left_alone_until_the_next_start(
 def test_a_batch_that_says_to_lie_behind_its_segment_is_damage(
     bit: int, caplog: pytest.LogCaptureFixture, world: LogWorld
 ) -> None:
-    """Report damage: the base offset is not covered by the CRC, and no later batch in the segment contradicts it."""
+    """The CRC does not cover the base offset, and no later batch in the segment contradicts it."""
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
     segment = world.log.segments[1]

@@ -37,7 +37,7 @@ def test_a_value_after_a_tombstone_stays() -> None:
 
 
 def test_a_record_without_key_belongs_to_nothing() -> None:
-    """Drop it, as Apache Kafka does (Cleaner.shouldRetainRecord)."""
+    """It is dropped, as by Apache Kafka (Cleaner.shouldRetainRecord)."""
     assert left(latest_value, (None, True), (b"", True)) == [1]
 
 
@@ -47,7 +47,7 @@ def test_long_keys_are_distinguished() -> None:
 
 
 def test_updates_never_supersede_each_other() -> None:
-    """Keep all: a ShareUpdate is a change, so the last one alone would lose the others."""
+    """A ShareUpdate is a change, so the last one alone would lose the others."""
     assert left(share_state, (SNAPSHOT + A, True), *[(UPDATE + A, True)] * 3) == [0, 1, 2, 3]
 
 
@@ -74,14 +74,14 @@ def test_a_snapshot_tombstone_removes_all_and_then_itself() -> None:
 
 
 def test_an_update_after_the_tombstone_stays() -> None:
-    """Keep it: it replays as a state with epoch 0, with or without the tombstone."""
+    """With or without the tombstone, it replays as a state with epoch 0."""
     records = ((SNAPSHOT + A, True), (SNAPSHOT + A, False), (UPDATE + A, True))
     assert left(share_state, *records, over=1) == [2]
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\0", b"\0\2rest", UPDATE + A])
 def test_what_nobody_can_judge_stays(key: bytes | None) -> None:
-    """Keep records of unknown types, which later releases write, and updates without a value, which mean nothing."""
+    """Later releases write records of unknown types, and updates without a value mean nothing: both are kept."""
     has_value = key != UPDATE + A
     assert left(share_state, (key, has_value), (SNAPSHOT + A, True), (key, has_value), over=9) == [0, 1, 2]
 
@@ -150,7 +150,7 @@ def test_compacting_again_changes_nothing(log: tuple[Rule, list[tuple[bytes | No
 def test_several_passes_with_little_room_come_to_the_same_as_one(
     log: tuple[Rule, list[tuple[bytes | None, bool]]], passes: list[tuple[int, int]]
 ) -> None:
-    """Lose nothing in passes of limited batches and records, and reach the same result together."""
+    """Passes of limited batches and records lose nothing, and reach the same result together."""
     rule, records = log
     everything = log_of(*records)
     kept, first_dirty = everything, 0

@@ -71,7 +71,7 @@ OFFSETS = {("orders", 0): 1500, ("orders", 1): 27}
     ids=["partition.metadata", "epochs", "offsets of format 1", "offsets"],
 )
 def test_no_flipped_bit_leaves_the_meaning_as_it_was(content: bytes, parse: Callable[[bytes], object]) -> None:
-    """Notice each flip; a vertical tab is one bit from a line feed, and Python ends a line at both."""
+    """Each flip is noticed. A vertical tab is one bit from a line feed, and Python ends a line at both."""
     said = parse(content)
     for bit in range(8 * len(content)):
         damaged = bytearray(content)

@@ -43,7 +43,7 @@ def test_no_damaged_file_is_believed() -> None:
 
 @pytest.mark.parametrize("from_format_1", [True, False])
 def test_an_empty_file_is_a_clean_stop_in_format_1_alone(from_format_1: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """Reject it in later formats: a power loss often leaves an empty file, which was all that format 1 wrote."""
+    """A power loss often leaves an empty file, which was all that format 1 wrote."""
     world = many_logs(1)
     world.logs.close(clean=False)
     world.fs.write_atomic(MARKER, b"")
@@ -88,7 +88,7 @@ def test_many_segments_are_synced_with_one_call_and_nothing_else_is_written() ->
 
 
 def test_where_that_call_fails_the_stop_is_not_clean(caplog: pytest.LogCaptureFixture) -> None:
-    """Check all logs at start: Linux reports the error once, and not for files that were closed then."""
+    """All logs are checked at the next start: Linux reports the error once, and not for files that were closed then."""
     world = many_logs(MANY_FILES)
     synced = {log.partition: log.stable.synced_offset for log in world.logs.logs()}
     world.fs.fail = lambda kind, _path: OSError(errno.EIO, "broken") if kind == "sync_all" else None

@@ -62,7 +62,7 @@ def test_what_is_no_manifest() -> None:
 
 
 def test_lines_that_a_power_loss_tears_before_they_are_synced_are_not_missing() -> None:
-    """Ignore them: a log whose first line is one of them has nothing acknowledged."""
+    """A log whose first line is torn has nothing acknowledged."""
     late = row_line(("late", 0), LogRow(ID, 0, 0, 9, 7))
     written = [snapshot("one", ROWS), late, row_line(("orders", 0), LogRow(ID, 6, 40, 60, 7)), gone_line(("other", 1))]
     data = b"".join(written)
@@ -86,7 +86,7 @@ def test_an_end_of_zeros_is_not_missing_after_a_power_loss(kept: int) -> None:
 
 
 def test_without_a_word_about_what_was_synced_each_missing_line_counts() -> None:
-    """Count them in a file of an earlier build without such a line, or with a damaged one."""
+    """A file of an earlier build has no line about syncs; such a line may also be damaged."""
     data = bytearray(snapshot("one", ROWS))
     end = data.index(b"synced")
     data[end + 8] ^= 1
@@ -114,7 +114,7 @@ def test_segments_are_known_again() -> None:
 
 @pytest.mark.parametrize("left", [1, 20])
 def test_nothing_is_written_behind_a_line_that_was_cut_off(left: int, world: LogWorld) -> None:
-    """Start a new line; otherwise two lines would be lost, one of them in the middle of the file."""
+    """Without a new line two lines would be lost, one of them in the middle of the file."""
     world.produce(b"a")
     world.restart(clean=False)
     world.fs.content(f"{DATA}/log-manifest").extend(b"0" * left)
@@ -126,7 +126,7 @@ def test_nothing_is_written_behind_a_line_that_was_cut_off(left: int, world: Log
 
 
 def test_a_failed_sync_is_made_up_for_though_a_later_one_waits_already() -> None:
-    """Write the data again: the later sync would succeed without writing what the first one lost."""
+    """The data is written again: the later sync would succeed without writing what the first one lost."""
     world = LogWorld(flush_every_message=True)
     world.fs.loses_pages = world.fs.drops_failed_syncs = True
     world.produce(b"a")
@@ -147,7 +147,7 @@ def test_a_failed_sync_is_made_up_for_though_a_later_one_waits_already() -> None
 
 
 def test_what_came_while_a_snapshot_was_synced_is_synced_soon() -> None:
-    """Sync it soon: it was durable in the old file, which the new one replaces."""
+    """It was durable in the old file, which the new one replaces."""
     clock = VirtualClock()
     fs = MemFs(clock.call_soon, Random(1))
     fs.make_dirs(DATA)
@@ -183,7 +183,7 @@ def test_a_last_line_that_is_none_is_an_end_that_was_cut_off_and_one_before_it_i
 
 @pytest.mark.parametrize(("synced", "whole"), [(True, False), (False, True)])
 def test_a_loss_of_power_excuses_just_what_was_not_synced(synced: bool, whole: bool) -> None:
-    """Tolerate loss exactly from the first byte that was not reported as synced."""
+    """Loss is tolerated exactly from the first byte that was not reported as synced."""
     rows = {("orders", number): LogRow(ID, 0, 0, 0, 0) for number in range(200)}
     data = snapshot("one", rows)
     first, second = (row_line(("orders", number), LogRow(ID, 1, 1, 1, 1)) for number in (0, 1))
@@ -199,6 +199,6 @@ def test_a_loss_of_power_excuses_just_what_was_not_synced(synced: bool, whole: b
 
 
 def test_a_list_of_segments_is_known_by_the_crc_of_their_base_offsets_in_eight_bytes() -> None:
-    """Compute it as earlier releases did."""
+    """The CRC is computed as earlier releases did."""
     assert chain_of([0, 10]) == crc32c(bytes(15) + b"\n")
     assert chain_of([]) == crc32c(b"")

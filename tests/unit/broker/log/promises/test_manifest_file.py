@@ -100,7 +100,7 @@ def test_nothing_is_written_before_it_begins() -> None:
 def test_a_sync_that_failed_has_the_file_rewritten_a_second_later_though_nothing_changes(
     caplog: pytest.LogCaptureFixture, rig: Rig
 ) -> None:
-    """Rewrite the file: no later sync writes what a failed one could not."""
+    """No later sync writes what a failed one could not."""
     rig.write(1)
     rig.fail("sync", "write")
     rig.clock.advance(1_000)
@@ -202,7 +202,7 @@ def test_a_file_that_is_none_is_logged_and_replaced(caplog: pytest.LogCaptureFix
 
 
 def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
-    """Accept torn unsynced lines after a reboot; without one they are damage."""
+    """Torn unsynced lines are accepted after a reboot; without one they are damage."""
     rig.write(1)
     rig.write(2)
     rig.manifest.close(clean=False)
@@ -228,7 +228,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def fill(rig: Rig, size: int) -> None:
-    """Write lines until more than `size` bytes are appended."""
     number, before = 100, rig.manifest._appended
     while rig.manifest._appended - before <= size:
         number += 1

@@ -17,7 +17,7 @@ TOPIC_ID = bytes(range(16))
 
 
 def test_a_folder_is_named_by_its_two_files_the_manifest_and_the_data_folder() -> None:
-    """Sync the folder's own entries before the entry that leads to it."""
+    """The folder's own entries are synced before the entry that leads to it."""
     assert names_of(FOLDER) == NewNames(
         [f"{FOLDER}/partition.metadata", f"{FOLDER}/leader-epoch-checkpoint", f"{DATA}/log-manifest"], [FOLDER, DATA]
     )

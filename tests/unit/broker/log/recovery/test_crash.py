@@ -127,7 +127,6 @@ class Workload:
             assert producer.batches[-1].last_offset > last  # one that was not answered survived too
 
     def go_on(self) -> None:
-        """Append again, and check that a clean restart changes nothing."""
         for partition, reported in enumerate(self.reported):
             producer = self.log(partition).producers.get(partition + 1)
             end = self.log(partition).log_end_offset
@@ -145,7 +144,7 @@ class Workload:
         self.check()
 
     def lose_power_after_reading(self) -> None:
-        """Lose power after reading: records that readers saw after a restart must have been durable by then."""
+        """Lose power after reading: records that readers saw after a restart must be durable by then."""
         for partition, reported in enumerate(self.reported):
             reported.answered |= {record.offset: record.value or b"" for record in read_all(self.log(partition))}
         self.die(CrashModel.POWER_LOSS)
@@ -192,7 +191,7 @@ def test_power_lost_at_every_disk_operation_while_every_message_is_flushed(seed:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_dying_again_and_again_during_recovery(seed: int, model: CrashModel) -> None:
-    """Crash during a start; the next start must succeed just as well."""
+    """The broker crashes during a start; the next start must succeed just as well."""
     rng = Random(seed)
     steps = steps_of(seed, 12, flush_every_message=True)
     workload = Workload(seed, flush_every_message=True)
@@ -217,7 +216,7 @@ def test_dying_again_and_again_during_recovery(seed: int, model: CrashModel) -> 
 
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_a_deleted_topic_never_comes_back_under_its_name(model: CrashModel) -> None:
-    """Create the topic empty, whatever the crash leaves of the old folders: the metadata is committed first."""
+    """The new topic is empty, whatever a crash leaves of the old folders: the metadata is committed first."""
     step = 0
     while True:
         step += 1

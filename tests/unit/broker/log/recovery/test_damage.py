@@ -40,7 +40,7 @@ def test_a_torn_first_write_of_a_segment_leaves_it_empty() -> None:
 
 
 def test_damage_with_sound_batches_behind_it_is_kept_and_read_around(caplog: pytest.LogCaptureFixture) -> None:
-    """Never truncate what may hold answered records, and keep serving the others."""
+    """What may hold answered records is never truncated, and the others are served."""
     world = killed(world_of(10))
     path = f"{FOLDER}/00000000000000000008.log"
     world.fs.content(path)[65] ^= 1
@@ -76,7 +76,7 @@ def test_damage_in_a_segment_with_sound_ones_behind_it_is_kept() -> None:
 
 @pytest.mark.parametrize("bit", range(64))
 def test_a_flipped_bit_in_a_base_offset_costs_that_batch(bit: int) -> None:
-    """Lose that batch only; a start once cut off 89 % of such a log as a torn write."""
+    """A start once cut off 89 % of such a log as a torn write."""
     world = killed(world_of(20, LogSettings()))
     world.fs.flip_bit(FIRST_LOG, 2 * SIZE + bit // 8, bit % 8)
     world.start()
@@ -102,7 +102,7 @@ def test_a_flipped_bit_in_a_base_offset_is_never_served_at_run_time(settings: Lo
 
 
 def test_a_flipped_bit_in_the_first_base_offset_of_a_compacted_log_costs_that_batch() -> None:
-    """Lose that batch only; `__transaction_state` was once cut to one id."""
+    """`__transaction_state` was once cut to one id."""
     for clean in (True, False):
         world = world_of(20, LogSettings(compact=True, delete=False))
         world.logs.close(clean=True) if clean else world.crash(CrashModel.PROCESS_KILL)
@@ -119,7 +119,7 @@ def test_a_flipped_bit_in_the_first_base_offset_of_a_compacted_log_costs_that_ba
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("segment", [0, 2, 4])
 def test_a_base_offset_that_no_index_could_hold_costs_that_batch(segment: int, clean: bool) -> None:
-    """Reject it; once reads ended there silently, and a log of 6 records ended at 2**58."""
+    """Reads once ended there silently, and a log of 6 records ended at 2**58."""
     world = LogWorld(LogSettings(compact=True, delete=False, segment_bytes=2 * SIZE))
     for at in range(6):
         world.append(batch_of(b"%d" % at, key=b"%d" % at))
@@ -147,7 +147,7 @@ def test_the_only_batch_of_the_last_segment_with_such_a_base_offset_is_damage(ca
 
 
 def test_a_batch_that_claims_offsets_of_the_one_before_is_not_served() -> None:
-    """Skip it; a compacted log once served it from its true base offset on."""
+    """A compacted log once served it from its true base offset on."""
     size = len(batch_of(b"a", b"b", b"c"))
     world = LogWorld(LogSettings(compact=True, delete=False, segment_bytes=4 * size))
     for at in range(10, 25, 3):
@@ -167,7 +167,7 @@ def test_a_batch_that_claims_offsets_of_the_one_before_is_not_served() -> None:
 
 @pytest.mark.parametrize("cut", [1, SIZE - 30, SIZE - 1])
 def test_a_segment_that_was_cut_while_stopped_ends_reads_with_an_error(cut: int) -> None:
-    """Fail reads of the lost bytes; at the second start they once found nothing, for ever."""
+    """Reads of the lost bytes fail; at the second start they once found nothing, for ever."""
     world = world_of(10)
     for _ in range(2):
         world.logs.close(clean=True)

@@ -31,7 +31,7 @@ def load(fs: MemFs, end: int, *snapshots: int) -> ProducerStates:
 
 
 def test_snapshots_from_behind_the_end_are_removed() -> None:
-    """Remove them: after a truncation other records take their offsets, which such a snapshot does not know."""
+    """After a truncation other records take their offsets, which such a snapshot does not know."""
     fs = disk(3, 5, 6, 9)
     load(fs, 5, 3, 5, 6, 9)
     assert left(fs, 3, 5, 6, 9) == [3, 5]

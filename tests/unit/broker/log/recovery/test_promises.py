@@ -25,7 +25,7 @@ from tests.support.worlds.recovered_log import FIRST_LOG, FOLDER, MANIFEST, SIZE
 @pytest.mark.parametrize("missing", [0, 4, 8])
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_missing_segment_costs_its_records(missing: int, clean: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """Report the loss; such a start was once silent."""
+    """The loss is reported; such a start was once silent."""
     world = world_of(10)
     world.logs.close(clean=True)
     world.clock.drop_everything()
@@ -81,7 +81,7 @@ def test_a_missing_folder_costs_its_records(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_a_flipped_bit_in_the_log_start_checkpoint_brings_no_deleted_record_back() -> None:
-    """Keep deleted records deleted; one flipped bit once brought back those of all topics."""
+    """One flipped bit once brought back the deleted records of all topics."""
     path = f"{DATA}/log-start-offset-checkpoint"
     for at in range(len(format_offsets({(TOPIC, 0): 5}))):
         world = world_of(10)
@@ -105,7 +105,7 @@ def test_without_either_record_of_log_starts_nothing_starts() -> None:
 
 @for_each("seed", range(40))
 def test_lost_pages_of_the_unsynced_tail_never_stop_a_start(seed: int) -> None:
-    """Start anyway; 11 of 100 starts were once refused because sound batches followed the lost pages."""
+    """11 of 100 starts were once refused because sound batches followed the lost pages."""
     rng = Random(seed)
     world = LogWorld(LogSettings(segment_bytes=60_000), flush_every_message=True, seed=seed)
     world.fs.loses_pages = True
@@ -164,7 +164,7 @@ def test_damage_below_the_synced_offset_is_kept_after_a_power_loss() -> None:
 
 
 def test_damage_below_the_synced_offset_does_not_take_what_follows_it_into_the_promise() -> None:
-    """Reuse the offsets of unanswered bytes, which may be anything after a power loss."""
+    """Unanswered bytes may be anything after a power loss, so their offsets are used again."""
     world = LogWorld(flush_every_message=True)
     for at in range(3):
         world.produce(b"%d" % at)
@@ -179,7 +179,7 @@ def test_damage_below_the_synced_offset_does_not_take_what_follows_it_into_the_p
 
 
 def test_a_log_that_the_manifest_does_not_know_yet_has_promised_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """Expect no more than that: the first line is synced within a second, and any page may be lost before."""
+    """The log's first line is synced within a second, and any page may be lost before."""
     world = LogWorld(flush_every_message=True)
     world.clock.advance(2_000)
     world.fs.held_syncs = []
@@ -201,7 +201,7 @@ def test_a_log_that_the_manifest_does_not_know_yet_has_promised_nothing(caplog: 
 
 
 def test_what_is_sealed_and_synced_is_promised_though_the_manifest_is_behind() -> None:
-    """Trust the recovery point, which covers whole segments and is durable before the manifest."""
+    """The recovery point covers whole segments and is durable before the manifest."""
     world = killed(world_of(10))
     behind = parse_manifest(bytes(world.fs.content(MANIFEST)))
     assert behind is not None
@@ -211,7 +211,7 @@ def test_what_is_sealed_and_synced_is_promised_though_the_manifest_is_behind() -
 
 
 def test_the_sequence_in_a_damaged_header_is_not_believed(world: LogWorld) -> None:
-    """Reject it: the batch that really has this sequence would be treated as a duplicate, and be lost."""
+    """The batch that really has this sequence would be treated as a duplicate, and be lost."""
     world.append(batch_of(b"a", producer_id=7, producer_epoch=0, base_sequence=0))
     world.produce(b"b")
     killed(world)
@@ -223,7 +223,7 @@ def test_the_sequence_in_a_damaged_header_is_not_believed(world: LogWorld) -> No
 
 
 def test_what_comes_behind_missing_segments_is_promised() -> None:
-    """Count the later records as synced: no sync stores them while records before them are missing."""
+    """No sync stores them while records before them are missing, so they count as synced."""
     world = world_of(10)
     manifest = bytes(world.fs.content(MANIFEST))
     killed(world)
@@ -240,7 +240,7 @@ def test_what_comes_behind_missing_segments_is_promised() -> None:
 
 
 def test_a_lost_batch_before_others_of_its_producer_is_known_as_before(world: LogWorld) -> None:
-    """Treat it as a duplicate: stored now, it would follow batches that were sent after it."""
+    """It counts as a duplicate: stored now, it would follow batches that were sent after it."""
     for sequence in range(2):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()

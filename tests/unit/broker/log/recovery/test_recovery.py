@@ -216,7 +216,7 @@ def test_a_segment_with_a_wrong_name_costs_what_it_hides() -> None:
 
 
 def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
-    """Accept a folder without our index files, with leader epochs and a metadata file without a final newline."""
+    """The folder has no index files of ours, but leader epochs and a metadata file without a final newline."""
     world = world_of(10)
     world.logs.close(clean=True)
     world.fs.write_atomic(f"{FOLDER}/leader-epoch-checkpoint", b"0\n2\n0 0\n4 7\n")
@@ -229,7 +229,7 @@ def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
 
 
 def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again(world: LogWorld) -> None:
-    """Store it; as a duplicate it would stay lost."""
+    """Treated as a duplicate, it would stay lost."""
     for sequence in range(3):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()
@@ -250,7 +250,7 @@ def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again(world:
 
 
 def test_an_empty_segment_that_is_removed_is_not_synced() -> None:
-    """Leave a file unsynced that was cut to nothing while the broker was down, before another power loss."""
+    """The file was cut to nothing while the broker was down, and another power loss follows."""
     world = LogWorld(flush_every_message=True)
     world.produce(b"0")
     world.clock.advance(2_000)

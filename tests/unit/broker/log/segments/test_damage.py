@@ -42,7 +42,7 @@ def walk_of(data: bytes | bytearray, *, gaps: bool, limit: int | None) -> tuple[
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("kind", ["flip", "zeros", "base offset"])
 def test_one_fault_costs_what_it_hit(kind: str, gaps: bool) -> None:
-    """Lose only the damaged batch; one flipped bit in a BaseOffset once cut off everything after it."""
+    """One flipped bit in a BaseOffset once cut off everything after it."""
     for seed in range(300):
         rng = Random(seed)
         data, batches, end = log_of(rng, rng.randint(1, 12), gaps=gaps)
@@ -100,7 +100,7 @@ def test_a_misplaced_first_batch_of_a_compacted_log_does_not_hide_the_others() -
 
 
 def test_the_batch_behind_lost_ones_does_not_begin_where_they_did() -> None:
-    """Keep its own offset although zeros cover earlier batches and its BaseOffset; it once got the first lost one's."""
+    """Zeros cover the earlier batches and its BaseOffset; it once got the first lost batch's offset."""
     data, batches, _ = log_of(Random(1), 6, gaps=False)
     moved = batches[2][0]
     data[batches[0][0] : moved] = bytes(moved)
@@ -145,7 +145,7 @@ def test_only_the_beginning_of_a_batch_is_a_write_that_was_cut_off() -> None:
 @pytest.mark.parametrize("field", [23, 57])  # the last offset delta, the number of records
 @pytest.mark.parametrize("bit", [0, 1, 6])
 def test_a_header_is_not_believed_to_have_more_records_than_its_bytes(field: int, bit: int) -> None:
-    """Reject it; otherwise the log end offset would be millions ahead of every record."""
+    """Otherwise the log end offset would be millions ahead of every record."""
     batch = build_batch([RecordData(b"k", b"v")] * 3, timestamp_ms=1)
     batch[field] ^= 1 << bit
     assert believed_end(lambda position, size: bytes(batch[position : position + size]), len(batch), 0, 0) == 3

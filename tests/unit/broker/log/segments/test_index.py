@@ -220,7 +220,7 @@ def test_so_many_hints_are_kept() -> None:
 
 
 def test_entries_that_are_known_to_be_sound_are_not_looked_at() -> None:
-    """Skip the check, which takes a tenth of a second for a million entries, when the file's checksum is right."""
+    """The check takes a tenth of a second for a million entries; it is skipped if the file's checksum is right."""
     falling = OffsetIndex(BASE)
     falling.add(BASE + 5, 100)
     falling.add(BASE + 3, 50)

@@ -69,7 +69,7 @@ def test_an_older_index_is_rebuilt() -> None:
 
 
 def test_retention_does_not_believe_a_flipped_timestamp() -> None:
-    """Reject the timestamp, which would delete records long before their time."""
+    """It would delete records long before their time."""
     world = world_with_a_sealed_segment()
     times = world.fs.content(TIMES)
     for at in range(2, len(times), 12):
@@ -80,7 +80,7 @@ def test_retention_does_not_believe_a_flipped_timestamp() -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"index 00000000\n", b"\0" * 40])
 def test_without_checksums_the_indexes_are_believed(content: bytes | None) -> None:
-    """Accept indexes of earlier releases' data folders, which have no checksums."""
+    """The data folders of earlier releases have no checksums."""
     world = world_with_a_sealed_segment()
     if content is None:
         world.fs.remove(CHECKSUMS)

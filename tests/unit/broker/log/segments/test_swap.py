@@ -98,7 +98,7 @@ def test_dying_at_every_disk_operation(case: tuple[Rule, Outcome], model: CrashM
 
 
 def test_a_loss_of_power_that_keeps_any_names(case: tuple[Rule, Outcome]) -> None:
-    """Survive a file system that keeps the last rename and loses earlier ones."""
+    """The file system keeps the last rename and loses earlier ones."""
     rule, good = case
     for seed in range(80):
         world = dirty_world(rule, seed=seed)
@@ -113,7 +113,7 @@ def test_a_loss_of_power_that_keeps_any_names(case: tuple[Rule, Outcome]) -> Non
 
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_dying_again_during_recovery(case: tuple[Rule, Outcome], model: CrashModel) -> None:
-    """Crash at each operation of a start that finishes a swap."""
+    """A start that finishes a swap crashes at each of its operations."""
     rule, good = case
     died = 0
     for step in range(good.steps + 10, good.last_step + 1, 6):
@@ -138,7 +138,7 @@ def test_dying_again_during_recovery(case: tuple[Rule, Outcome], model: CrashMod
 
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_no_crash_leaves_an_index_of_the_old_segment_beside_the_new_one(model: CrashModel) -> None:
-    """Remove the old index: with batches of one size it would lead to a wrong batch and silently skip others."""
+    """With batches of one size the old index would lead to a wrong batch and silently skip others."""
 
     def world_of(seed: int) -> LogWorld:
         world = LogWorld(COMPACTED, flush_every_message=True, seed=seed)
@@ -178,7 +178,7 @@ def failing(step: int) -> Callable[[str, str], OSError | None]:
 
 
 def test_an_io_error_at_every_disk_operation(case: tuple[Rule, Outcome], caplog: pytest.LogCaptureFixture) -> None:
-    """Keep the log unchanged or cleaned, continue, try again later, and report the error in one line."""
+    """The log is unchanged or cleaned, work continues and is tried again later, and one line reports the error."""
     rule, good = case
     left_alone = 0
     for step in range(1, good.last_step - good.steps + 1):
@@ -208,7 +208,7 @@ def test_an_io_error_at_every_disk_operation(case: tuple[Rule, Outcome], caplog:
 
 
 def test_every_disk_operation_fails_from_some_time_on(case: tuple[Rule, Outcome]) -> None:
-    """Fail even the operations that would undo the pass; then power is lost, or the disk recovers."""
+    """Even the operations that would undo the pass fail; then power is lost, or the disk recovers."""
     rule, good = case
     for step in range(1, good.last_step - good.steps + 1, 2):
         for recovers in (False, True):

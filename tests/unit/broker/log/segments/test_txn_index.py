@@ -20,7 +20,6 @@ ENTRIES = [
 
 
 def test_bytes_are_apache_kafkas() -> None:
-    """Write AbortedTxn: version, producer id, first offset, last offset, last stable offset; big-endian, 34 bytes."""
     assert entries_to_bytes(ENTRIES[:1]) == struct.pack(">hqqqq", 0, 7, 100, 120, 121)
     assert len(entries_to_bytes(ENTRIES)) == 3 * 34
     assert entries_to_bytes([]) == b""
@@ -45,7 +44,7 @@ def test_what_cannot_be_of_the_segment_is_no_good(entry: tuple[int, ...]) -> Non
 
 
 def test_the_first_transaction_of_the_first_producer_may_be_empty() -> None:
-    """Accept producer id 0 and offset 0, and a transaction of which only the marker is left."""
+    """Producer id 0 and offset 0 are valid, and so is a transaction of which only the marker is left."""
     first = AbortedTransaction(0, 0, 0, 0)
     assert entries_from_bytes(entries_to_bytes([first]), 0, 1) == [first]
 

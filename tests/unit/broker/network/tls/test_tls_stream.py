@@ -279,7 +279,7 @@ def test_close_notify_is_answered_and_answers_go_first(host: TlsHost) -> None:
 
 
 def test_a_client_that_sends_no_more_gets_what_was_answered(host: TlsHost) -> None:
-    """Send the answer after TCP's half-close without close_notify."""
+    """The answer is sent after TCP's half-close without close_notify."""
     peer = connected(host, room=SLICE_BYTES)
     peer.send(framed(b"large"))
     peer.stream.eof_received()
@@ -320,7 +320,7 @@ def test_an_answer_is_encrypted_as_far_as_the_client_takes_it(host: TlsHost) -> 
 
 
 def test_a_large_answer_leaves_turns_to_others(host: TlsHost) -> None:
-    """Write it in turns even if the socket would accept all of it at once."""
+    """It is written in turns even if the socket would accept all of it at once."""
     peer = connected(host)
     before = len(peer.socket.sent)
     peer.send(framed(b"large"))

@@ -75,7 +75,7 @@ def test_a_token_without_a_signature(keys: KeySet, kid: str | None) -> None:
 @pytest.mark.parametrize("secret", ["pem", "der", "jwk"])
 @pytest.mark.parametrize("kid", ["rsa", None])
 def test_a_public_key_is_no_shared_secret(keys: KeySet, secret: str, kid: str | None) -> None:
-    """Refuse a token signed by HMAC with the public key as secret (algorithm confusion)."""
+    """A token signed by HMAC with the public key as secret is refused (algorithm confusion)."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     public = RSA.private.public_key()
@@ -204,7 +204,7 @@ def test_without_what_it_verifies_with(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_longest_token_takes_no_time(keys: KeySet) -> None:
-    """Refuse quickly a token that fills `sasl.server.max.receive.size` and names an existing key."""
+    """Such a token fills `sasl.server.max.receive.size` and names an existing key."""
     header = part(json.dumps({"alg": "RS256", "kid": "rsa"}).encode())
     began = time.process_time()
     with pytest.raises(TokenRefused):

@@ -129,7 +129,7 @@ def test_an_unknown_key_has_them_read_again() -> None:
 
 
 def test_strangers_cannot_have_them_read_all_the_time() -> None:
-    """Limit fetches, however many key names strangers invent, without missing a key that is really new."""
+    """Fetches are limited, however many key names strangers invent, but a key that is really new is not missed."""
     rig = Rig()
     rig.give(jwks(FIRST))
     for _ in range(100):

@@ -103,7 +103,7 @@ def test_pem_in_one_file_in_texts_and_with_a_locked_key(pki: Pki, tmp_path: Path
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
 def test_pkcs12_also_where_the_type_is_the_default(pki: Pki, kind: str) -> None:
-    """Detect the format of the file, as Java does, whichever of the two types is configured."""
+    """The file's format decides, as in Java, whichever of the two types is configured."""
     given = {"ssl_keystore_type": kind, "ssl_keystore_location": pki.p12(pki.server)}
     listeners, _ = listeners_of(**given, ssl_keystore_password=STORE_PASSWORD)
     assert shown_by(listeners) == der(pki.server)

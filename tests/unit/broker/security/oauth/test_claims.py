@@ -86,7 +86,7 @@ def test_another_audience(given: object) -> None:
 
 @pytest.mark.parametrize("given", ["kafka", ["kafka", "other"], [], ..., 7])
 def test_any_audience_and_any_issuer_where_nothing_is_expected(given: object) -> None:
-    """Accept any with sasl.oauthbearer.allow.unverified.*, as Apache Kafka does from 4.4 on."""
+    """sasl.oauthbearer.allow.unverified.* accepts any, as in Apache Kafka from 4.4 on."""
     assert (RULES.audiences, RULES.issuer) == ((), None)
     assert check(RULES, aud=given, iss=given).user == "alice"
 
@@ -108,7 +108,7 @@ def test_what_are_no_claims(payload: bytes) -> None:
 @given(st.dictionaries(st.sampled_from(["sub", "exp", "iat", "nbf", "aud", "iss", "scope"]), JSON))
 @example({"sub": "alice", "iat": 0, "exp": NOW_S + 1})
 def test_any_claims_are_good_or_refused(claims: dict[str, object]) -> None:
-    """Accept a token only with a user and an expiry, even if its times are right."""
+    """A token is accepted only with a user and an expiry, even if its times are right."""
     for given_claims in (claims, {**GOOD, **claims}):
         for rules in (RULES, RULES._replace(audiences=("kafka",), issuer="x")):
             said = ""

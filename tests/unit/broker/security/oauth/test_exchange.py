@@ -26,7 +26,7 @@ def test_a_good_token_is_all_it_takes() -> None:
 
 @pytest.mark.parametrize("word", [b"\x01", b"", first_message(SECRET)])
 def test_a_refused_token_is_over_after_one_more_word(word: bytes) -> None:
-    """Refuse a second token even if it is right: each attempt needs a connection."""
+    """A second token is refused even if it is right: each attempt needs a connection."""
     exchange = OauthExchange(check)
     assert exchange.respond(first_message("other")) == b'{"status":"invalid_token"}'
     assert exchange.refusal == "OAUTHBEARER: the token is refused: it has expired"

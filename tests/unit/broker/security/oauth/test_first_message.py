@@ -29,7 +29,7 @@ def test_what_a_client_writes_is_read(token: str, name: str, extensions: dict[st
 
 @given(st.one_of(st.binary(), st.text().map(str.encode)), st.integers(0, 40), st.integers(0, 3))
 def test_any_bytes_are_a_message_or_a_value_error(noise: bytes, at: int, removed: int) -> None:
-    """Try noise alone, and noise in place of a few bytes of a message."""
+    """The bytes are noise alone, and noise in place of a few bytes of a message."""
     whole = first_message("aaaa.bbbb.cccc", "alice", traceId="7")
     for data in (noise, whole[:at] + noise + whole[at + removed :]):
         said = ""
@@ -78,7 +78,7 @@ def test_the_scheme_is_of_any_case_and_spaces_may_be_more() -> None:
 
 
 def test_the_longest_message_takes_no_time() -> None:
-    """Fill `sasl.server.max.receive.size` with pairs, or with the name."""
+    """Pairs, or the name, fill `sasl.server.max.receive.size`."""
     began = time.process_time()
     for data in (
         b"n,,\x01" + b"a=b\x01" * 131_000 + b"\x01",

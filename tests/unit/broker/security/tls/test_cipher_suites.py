@@ -14,7 +14,7 @@ def test_nothing_named_leaves_all() -> None:
 
 
 def test_suites_of_one_version_switch_the_other_one_off() -> None:
-    """Disable a version without suites, as Java does, because it cannot be negotiated."""
+    """A version without suites is disabled, as in Java, because it cannot be negotiated."""
     assert choose(VERSIONS, ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]) == (
         ("TLSv1.2",),
         ("ECDHE-RSA-AES128-GCM-SHA256",),

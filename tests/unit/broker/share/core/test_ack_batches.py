@@ -68,7 +68,7 @@ def test_ranges_that_share_their_boundary_pass_and_fail_later() -> None:
 def test_renew_needs_a_version_that_knows_it_and_a_request_that_announces_it(
     request_says: bool, version_knows: bool
 ) -> None:
-    """Require both v2 of the request and IsRenewAck for RENEW (KIP-1222)."""
+    """RENEW requires both v2 of the request and IsRenewAck (KIP-1222)."""
     expected = ErrorCode.NONE if request_says and version_knows else ErrorCode.INVALID_REQUEST
     assert verdict((0, 9, [4]), renew_request=request_says, renew_version=version_knows) is expected
     assert verdict((0, 1, [1, 4]), renew_request=request_says, renew_version=version_knows) is expected

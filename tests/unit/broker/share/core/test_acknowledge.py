@@ -134,7 +134,7 @@ def test_accepting_part_of_a_batch_leaves_the_rest_with_its_owner_and_deadline()
 
 
 def test_renew_restarts_the_lock_and_writes_nothing() -> None:
-    """Restart the full lock duration and persist nothing (KIP-1222)."""
+    """The full lock duration begins again, and nothing is persisted (KIP-1222)."""
     partition = share_partition(lock_ms=100)
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, RENEW, now_ms=60)
@@ -176,7 +176,7 @@ def test_as_many_types_as_offsets_or_one() -> None:
 
 
 def test_acknowledging_below_the_start_offset_succeeds_and_does_nothing(partition: SharePartition) -> None:
-    """Accept finished records again without an error once the start offset has passed them."""
+    """Finished records are accepted again without an error once the start offset has passed them."""
     settle(partition, 0, 9, ACCEPT)
     assert error_of(partition, 0, 9, ACCEPT) is ErrorCode.NONE
     assert error_of(partition, 0, 9, REJECT, member="m2") is ErrorCode.NONE
@@ -237,7 +237,7 @@ def test_one_range_may_span_batches_and_natural_holes() -> None:
 
 
 def test_a_range_that_begins_in_a_hole_is_checked_against_the_batch_before_it() -> None:
-    """Check, as Apache Kafka's lookup does, that the batch before is the member's own, unless it is kept by offset."""
+    """The batch before must be the member's own, as by Apache Kafka's lookup, unless it is kept by offset."""
     partition = share_partition()
     fetch(partition, spans((0, 9)), "m2")
     fetch(partition, spans((20, 29)), at=10)
@@ -262,7 +262,7 @@ def test_a_range_that_begins_in_a_hole_behind_an_own_batch_leaves_that_kept_by_o
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_types_per_offset_make_a_batch_kept_by_offset_even_if_all_are_equal(whole: bool) -> None:
-    """Show the difference by the special case of ranges that begin in a hole."""
+    """The difference shows in the special case of ranges that begin in a hole."""
     partition = share_partition()
     fetch(partition, spans((0, 9)), "m2")
     fetch(partition, spans((20, 29)), at=10)
@@ -298,7 +298,7 @@ def test_one_bad_range_undoes_the_others_of_the_request(partition: SharePartitio
 
 
 def test_the_same_offset_twice_in_one_request_fails(partition: SharePartition) -> None:
-    """Refuse here the ranges that share a boundary: the request's validation lets them pass."""
+    """Ranges that share a boundary are refused here: the request's validation lets them pass."""
     outcome = partition.acknowledge("m1", [AckBatch(0, 3, [ACCEPT]), AckBatch(3, 5, [ACCEPT])], 0)
     assert outcome.error is INVALID_RECORD_STATE
     assert states(partition) == "0-9 Acquired(1) m1"

@@ -74,18 +74,18 @@ def test_records_are_held_since_their_fetch_and_in_flight_since_the_first_one(pa
 
 
 def test_max_records_is_rounded_up_to_the_end_of_a_record_batch(partition: SharePartition) -> None:
-    """Treat MaxRecords as a soft limit in batch_optimized mode (KIP-932, ShareFetch)."""
+    """MaxRecords is a soft limit in batch_optimized mode (KIP-932, ShareFetch)."""
     assert fetch(partition, batches(0, 29, 10), max_records=12) == [(0, 19, 1)]
     assert partition.end_offset == 19
 
 
 def test_a_budget_that_ends_between_record_batches_is_kept(partition: SharePartition) -> None:
-    """Cut at offset 6: the log has no offsets 5-9, so no record batch contains it."""
+    """The cut is at offset 6: the log has no offsets 5-9, so no record batch contains it."""
     assert fetch(partition, spans((0, 4), (10, 14)), max_records=7) == [(0, 6, 1)]
 
 
 def test_batch_size_cuts_only_where_a_record_batch_begins(partition: SharePartition) -> None:
-    """Acquire at least BatchSize records, and never part of a record batch (KIP-932, ShareFetch)."""
+    """At least BatchSize records are acquired, and never part of a record batch (KIP-932, ShareFetch)."""
     read = spans((0, 2), (3, 5), (6, 8), (9, 20), (21, 22))
     assert fetch(partition, read, batch_size=4) == [(0, 5, 1), (6, 20, 1), (21, 22, 1)]
 
@@ -105,7 +105,7 @@ def test_one_large_record_batch_is_never_cut(partition: SharePartition) -> None:
 
 
 def test_record_limit_hands_out_the_budget_and_keeps_the_rest_available(partition: SharePartition) -> None:
-    """Deliver exactly MaxRecords; the whole record batch is in flight (KIP-1206, record_limit)."""
+    """Exactly MaxRecords are delivered; the whole record batch is in flight (KIP-1206, record_limit)."""
     assert fetch(partition, spans((0, 9)), max_records=4, mode=RECORDS, batch_size=2) == [(0, 3, 1)]
     assert states(partition) == "0-3 Acquired(1) m1, 4-9 Available(0)"
     assert (partition.end_offset, partition.next_fetch_offset()) == (9, 4)
@@ -136,7 +136,6 @@ def test_the_finished_front_of_a_record_batch_is_not_acquired_again() -> None:
 
 
 def test_nothing_below_the_start_offset_is_acquired_when_its_batch_begins_below() -> None:
-    """Load a batch that begins inside a record batch whose first records are finished."""
     partition = share_partition(start=6, persisted=[(6, 7, 2, 1), (8, 20, 0, 1)])
     assert (partition.start_offset, partition.next_fetch_offset()) == (8, 8)
     fetch(partition, spans((5, 20)))
@@ -153,7 +152,7 @@ def test_new_records_follow_those_delivered_again_in_one_fetch(partition: ShareP
 
 
 def test_offsets_missing_inside_a_read_are_acquired_with_it(partition: SharePartition) -> None:
-    """Deliver the offsets that compaction removed inside a fetched range; the consumer acknowledges them as gaps."""
+    """Compaction removed offsets inside a fetched range; the consumer acknowledges them as gaps."""
     assert fetch(partition, spans((0, 4), (8, 9))) == [(0, 9, 1)]
 
 
@@ -161,7 +160,7 @@ def test_offsets_missing_inside_a_read_are_acquired_with_it(partition: SharePart
 
 
 def test_the_in_flight_limit_is_rounded_up_to_a_record_batch() -> None:
-    """Round group.share.partition.max.record.locks up to a record batch (KIP-932)."""
+    """group.share.partition.max.record.locks is rounded up to a record batch (KIP-932)."""
     partition = share_partition(limit=15)
     assert fetch(partition, batches(0, 39, 10)) == [(0, 19, 1)]
     assert not partition.can_acquire()
@@ -208,7 +207,7 @@ def test_a_changed_limit_counts_from_the_next_fetch() -> None:
 
 
 def test_a_released_batch_is_delivered_whole_even_beyond_the_budget(partition: SharePartition) -> None:
-    """Deliver a whole in-flight batch even beyond MaxRecords in batch_optimized mode."""
+    """In batch_optimized mode a whole in-flight batch is delivered even beyond MaxRecords."""
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9)), "m2", max_records=3) == [(0, 9, 2)]
@@ -270,7 +269,7 @@ def test_a_natural_hole_between_batches_is_never_acquired(partition: SharePartit
 
 
 def test_available_records_that_compaction_took_are_archived(partition: SharePartition) -> None:
-    """Archive 0-9 when a read at 0 returns 10 first; otherwise the start offset would wait for them for ever."""
+    """0-9 are archived when a read at 0 returns 10 first; otherwise the start offset would wait for them for ever."""
     fetch(partition, batches(0, 19, 10), batch_size=10)
     settle(partition, 0, 9, RELEASE)
     settle(partition, 10, 19, RELEASE)
@@ -295,7 +294,7 @@ def test_a_release_under_way_of_records_that_compaction_took_ends_archived(parti
 
 
 def test_a_record_at_its_last_delivery_travels_alone() -> None:
-    """Deliver it alone, as Apache Kafka 4.3.1 does for limits above 2, so that others lose no delivery to it."""
+    """Apache Kafka 4.3.1 does so for limits above 2: others lose no delivery to it."""
     partition = share_partition(max_deliveries=3)
     released(partition, 0, 2, times=2)
     assert fetch(partition, spans((0, 2), (3, 5))) == [(0, 0, 3)]
@@ -336,7 +335,7 @@ def test_a_record_at_its_last_delivery_waits_when_others_were_taken_from_its_bat
 
 
 def test_throttling_halves_a_failing_batch_with_every_delivery() -> None:
-    """Halve a batch of 20 from delivery count 4 on (limit 7): parts of 10, then of 5, then single records."""
+    """A batch of 20 is halved from delivery count 4 on (limit 7): parts of 10, then of 5, then single records."""
     partition = share_partition(max_deliveries=7)
     released(partition, 0, 19, times=4)
     assert fetch(partition, spans((0, 19))) == [(0, 9, 5)]
@@ -349,7 +348,7 @@ def test_throttling_halves_a_failing_batch_with_every_delivery() -> None:
 
 
 def test_the_throttle_goes_by_the_original_size_of_a_split_batch() -> None:
-    """Keep the quota at half of 20, although only ten of the 20 records are left."""
+    """The quota stays at half of 20, although only ten of the 20 records are left."""
     partition = share_partition(max_deliveries=7)
     released(partition, 0, 19, times=3)
     fetch(partition, spans((0, 19)))
@@ -377,7 +376,7 @@ def test_a_fetch_that_has_something_stops_before_a_throttled_batch_and_takes_no_
 
 
 def test_a_throttled_batch_that_yields_nothing_in_the_read_does_not_stop_the_fetch() -> None:
-    """Count only the records of this read: the ones that used up their deliveries are not in it."""
+    """Only the records of this read count: the ones that used up their deliveries are not in it."""
     partition = share_partition(max_deliveries=5)
     fetch(partition, batches(0, 9, 5), batch_size=10)
     for _ in range(3):
@@ -389,7 +388,7 @@ def test_a_throttled_batch_that_yields_nothing_in_the_read_does_not_stop_the_fet
 
 
 def test_a_batch_is_not_cut_short_once_more_than_the_quota_was_taken() -> None:
-    """Deliver the whole batch after six fresh records: Apache Kafka stops only at exactly its quota, which is five."""
+    """The whole batch follows six fresh records: Apache Kafka stops only at exactly its quota, which is five."""
     partition = share_partition(max_deliveries=6)
     fetch(partition, batches(0, 9, 1), batch_size=10)
     for _ in range(2):
@@ -401,7 +400,7 @@ def test_a_batch_is_not_cut_short_once_more_than_the_quota_was_taken() -> None:
 
 
 def test_what_is_taken_before_a_failing_record_counts_against_its_quota() -> None:
-    """Deliver three of the eight failing records: two fresh ones already count against the quota of five."""
+    """Three of the eight failing records are delivered: two fresh ones already count against the quota of five."""
     partition = share_partition(max_deliveries=6)
     fetch(partition, batches(0, 9, 1), batch_size=10)
     for _ in range(2):
@@ -421,7 +420,7 @@ def test_with_a_limit_of_two_nothing_is_throttled_or_isolated() -> None:
 
 
 def test_the_count_rises_when_a_record_is_acquired_and_at_no_other_time() -> None:
-    """Keep the delivery count through release, expiry and rejection (KIP-932)."""
+    """The delivery count stays through release, expiry and rejection (KIP-932)."""
     partition = share_partition(lock_ms=100)
     fetch(partition, batches(0, 2, 1))
     settle(partition, 0, 0, RELEASE)
@@ -455,7 +454,7 @@ def test_a_read_for_new_records_ends_with_the_budget(partition: SharePartition) 
 
 
 def test_a_read_ends_where_the_locks_end() -> None:
-    """Read no further than the record lock limit allows, however many records the client asks for."""
+    """The record lock limit bounds the read, however many records the client asks for."""
     partition = share_partition(limit=20)
     assert partition.next_read(BATCHES, 1_000_000)[1] == 19
     fetch(partition, spans((0, 11)))
@@ -489,7 +488,7 @@ def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing(partition: S
 
 
 def test_a_read_goes_on_over_records_that_are_not_available(partition: SharePartition) -> None:
-    """Skip records that are not available; as in Apache Kafka 4.3.1, they do not count against MaxRecords."""
+    """As in Apache Kafka 4.3.1, they do not count against MaxRecords."""
     fetch(partition, batches(0, 9, 1), batch_size=1)
     settle(partition, 2, 2, RELEASE)
     settle(partition, 7, 7, RELEASE)
@@ -499,7 +498,7 @@ def test_a_read_goes_on_over_records_that_are_not_available(partition: SharePart
 
 
 def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole(partition: SharePartition) -> None:
-    """Round the budget up, in batch mode, to the records acquired together, which may be several record batches."""
+    """In batch mode the budget is rounded up to the records acquired together, which may be several record batches."""
     fetch(partition, batches(0, 99, 10))
     settle(partition, 0, 99, RELEASE)
     assert partition.next_read(BATCHES, 1)[1] == 99
@@ -507,7 +506,7 @@ def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole(partition: S
 
 
 def test_a_read_reaches_the_last_available_record_of_a_split_batch(partition: SharePartition) -> None:
-    """Ignore the budget, in batch mode, inside one in-flight batch."""
+    """In batch mode the budget does not cut an in-flight batch."""
     fetch(partition, batches(0, 99, 10))
     settle(partition, 5, 5, RELEASE)
     settle(partition, 55, 55, RELEASE)
@@ -519,7 +518,7 @@ def test_a_read_reaches_the_last_available_record_of_a_split_batch(partition: Sh
 
 
 def test_a_read_sees_that_a_batch_is_throttled(partition: SharePartition) -> None:
-    """Deliver less of an in-flight batch when one of its records keeps failing, wherever that record is."""
+    """Less of an in-flight batch is delivered when one of its records keeps failing, wherever that record is."""
     fetch(partition, batches(0, 9))
     settle(partition, 0, 9, RELEASE, *[ACCEPT] * 8, RELEASE)
     assert partition.next_read(RECORDS, 1)[1] == 0
@@ -540,7 +539,7 @@ def test_a_read_after_a_reload_stops_in_a_hole() -> None:
 
 
 def test_records_that_fill_the_limit_exactly_stay_one_batch(partition: SharePartition) -> None:
-    """Refuse an acknowledgement that begins in the hole behind a whole batch of another member."""
+    """An acknowledgement is refused that begins in the hole behind a whole batch of another member."""
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9)), mode=RECORDS, max_records=10) == [(0, 9, 2)]

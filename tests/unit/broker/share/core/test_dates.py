@@ -82,7 +82,7 @@ def test_times_to_come_wait_those_that_are_over_do_not() -> None:
 
 
 def test_what_is_too_far_ahead_or_no_time_is_refused() -> None:
-    """Refuse times too far ahead, and values that are no times. The latest possible time has fifteen digits."""
+    """Times too far ahead are refused, and values that are no times. The latest possible time has fifteen digits."""
     values = [
         b"%d" % (WALL_MS + DAY_MS),
         b"%d" % (WALL_MS + DAY_MS + 1),
@@ -106,7 +106,7 @@ def test_what_is_too_far_ahead_or_no_time_is_refused() -> None:
 def test_a_wait_by_the_monotonic_clock_never_ends_before_the_time(
     wall: int, wait: int, wall_ns: int, now_ns: int
 ) -> None:
-    """Never end a wait early, although both clocks are cut to whole milliseconds."""
+    """Both clocks are cut to whole milliseconds."""
     found = dated([0], [b"%d" % (wall + wait)], wall, 50, DAY_MS * 365).waiting[0]
     passed_ns = (found.not_before_ms - 50) * 1_000_000 - now_ns
     assert wall * 1_000_000 + wall_ns + passed_ns >= (wall + wait) * 1_000_000
@@ -121,7 +121,7 @@ def test_without_the_header_nothing_is_dated() -> None:
 
 
 def test_a_dated_record_waits_and_is_then_delivered_for_the_first_time() -> None:
-    """Count no delivery, take no lock and write nothing while a record waits."""
+    """While a record waits, no delivery counts, no lock is taken and nothing is written."""
     partition = delaying()
     assert take(partition, batches(0, 9, size=10), [(3, 4, 100)]) == [(0, 2, 1), (5, 9, 1)]
     assert states(partition) == "0-2 Acquired(1) m1, 3-4 Available(0), 5-9 Acquired(1) m1"
@@ -141,7 +141,7 @@ def test_its_own_acknowledgement_is_refused_while_it_waits() -> None:
 
 
 def test_a_record_that_is_read_again_before_its_time_waits_on() -> None:
-    """Let a record wait again, as after the wall clock was set back or when the group has just enabled delays."""
+    """This happens after the wall clock was set back, or when the group has just enabled delays."""
     partition = delaying()
     fetch(partition, batches(0, 2, size=3))
     settle(partition, 0, 2, RELEASE)
@@ -213,7 +213,7 @@ def test_what_stays_behind_comes_at_its_own_time_if_that_is_sooner() -> None:
 
 
 def test_what_waits_and_what_is_finished_stops_nothing_behind_it() -> None:
-    """Deliver 1,000 times the in-flight limit while one waiting record holds the start offset back."""
+    """1,000 times the in-flight limit is delivered while one waiting record holds the start offset back."""
     partition = delaying(limit=100)
     assert take(partition, batches(0, 9, size=10), [(0, 0, 10**9)]) == [(1, 9, 1)]
     settle(partition, 1, 9, ACCEPT)
@@ -246,7 +246,7 @@ def test_the_window_stretches_over_a_million_offsets_and_no_further() -> None:
 
 
 def test_a_start_offset_that_moves_wakes_fetches_though_finished_records_had_made_room() -> None:
-    """Have room from the acknowledgement on, which wakes none, and not only from its write on."""
+    """There is room from the acknowledgement on, which wakes no fetch, and not only from its write on."""
     partition = delaying(limit=10)
     fetch(partition, spans((0, 9)))
     assert not partition.can_acquire()
@@ -307,7 +307,7 @@ def test_the_last_delivery_is_the_last_whatever_time_was_given() -> None:
 
 
 def test_a_time_is_refused_where_the_group_has_none_or_it_is_too_long() -> None:
-    """Refuse the whole request."""
+    """The whole request is refused."""
     partition = delaying()
     fetch(partition, batches(0, 0))
     release = [AckBatch(0, 0, (RELEASE,))]
@@ -335,6 +335,6 @@ def live(seed: int, steps: int, *, failures: bool = True) -> None:
 
 @pytest.mark.parametrize("first_seed", range(0, 60, 30))
 def test_no_life_brings_a_record_before_its_time_and_each_one_comes(first_seed: int) -> None:
-    """Mix all acknowledgements, expiries, limits, backoffs, dead letters, crashes, compactions and transactions."""
+    """Acknowledgements, expiries, limits, backoffs, dead letters, crashes, compactions and transactions are mixed."""
     for seed in range(first_seed, first_seed + 30):
         live(seed, steps=120, failures=seed % 2 == 0)

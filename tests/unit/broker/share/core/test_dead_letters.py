@@ -101,7 +101,7 @@ def test_a_part_of_the_letters_may_be_done_before_the_rest(partition: ShareParti
 
 
 def test_a_failed_write_of_done_letters_leaves_them_archived_in_memory(partition: SharePartition) -> None:
-    """Keep them archived in memory: a leader that loads the state again writes the letters again (KIP-1191, 4.4.0)."""
+    """A leader that loads the state again writes the letters again (KIP-1191, 4.4.0)."""
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, REJECT)
     written(partition, partition.on_dead_letters_done(0, 4), FAILED)
@@ -117,7 +117,7 @@ def test_a_rejection_that_cannot_be_written_is_taken_back_and_has_no_letter(part
 
 
 def test_a_rejection_that_cannot_be_written_and_whose_last_lock_has_run_out_is_dead_all_the_same() -> None:
-    """Write a letter for such a record. Apache Kafka 4.4.0 archives it without one."""
+    """It has a letter. Apache Kafka 4.4.0 archives it without one."""
     partition = with_queue(max_deliveries=2, lock_ms=100)
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, RELEASE)
@@ -233,7 +233,7 @@ def test_a_load_finds_the_dead_again_and_guesses_why_they_died() -> None:
 
 
 def test_a_load_finds_the_dead_again_in_a_group_without_a_queue_too() -> None:
-    """Find dead records even if the queue was removed meanwhile: they must not stay in flight for ever."""
+    """The queue may have been removed meanwhile, but the dead must not stay in flight for ever."""
     partition = share_partition(persisted=[(0, 4, 3, 1)])
     assert partition.unfinished_dead_letters() == (DeadLetter(0, 4, 1, REJECTED),)
 
@@ -248,7 +248,7 @@ def test_without_a_queue_nothing_is_archiving() -> None:
 
 
 def test_the_queue_counts_at_the_transition() -> None:
-    """Use the setting at the time of each transition; it may change between two."""
+    """The setting at the time of each transition counts; it may change between two."""
     partition = share_partition()
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 1, REJECT)

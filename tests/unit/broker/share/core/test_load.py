@@ -71,7 +71,7 @@ def test_state_that_contradicts_itself_is_refused(rows: list[tuple[int, int, int
 
 
 def test_a_start_offset_beyond_the_log_end_is_clamped() -> None:
-    """Clamp it after a power loss cut the log's end: new records, which no member has seen, will get these offsets."""
+    """A power loss cut the log's end: new records, which no member has seen, will get these offsets."""
     partition = share_partition(start=50, persisted=[(50, 59, 0, 1)], log_end=40)
     assert (partition.start_offset, partition.end_offset, states(partition)) == (40, 40, "")
     assert partition.lost_tail
@@ -91,7 +91,7 @@ def test_a_start_offset_at_the_log_end_has_lost_nothing() -> None:
 
 
 def test_only_what_lies_beyond_the_log_end_is_dropped() -> None:
-    """Keep everything below the log end, the first offset that the log does not have."""
+    """The log end is the first offset that the log does not have; everything below it is kept."""
     partition = share_partition(start=10, persisted=[(10, 20, 0, 1)], log_end=20)
     assert (states(partition), partition.end_offset, partition.lost_tail) == ("10-19 Available(1)", 19, True)
     partition = share_partition(start=10, persisted=[(10, 18, 0, 1), (19, 25, 0, 1)], log_end=20)
@@ -107,7 +107,7 @@ def test_lost_records_right_at_the_start_leave_no_gap_window() -> None:
 
 
 def test_holes_in_the_persisted_state_are_delivered_again_from_count_one() -> None:
-    """Redeliver the records in holes: they were acquired, which is never persisted, or never fetched."""
+    """Records in holes were acquired, which is never persisted, or never fetched."""
     partition = share_partition(start=10, persisted=[(15, 19, 2, 1), (25, 29, 0, 3)])
     assert partition.next_fetch_offset() == 10
     assert fetch(partition, spans((10, 29))) == [(10, 14, 1), (20, 24, 1)]
@@ -153,7 +153,7 @@ def test_a_small_budget_takes_a_hole_piece_by_piece() -> None:
 
 
 def test_a_hole_is_cut_at_the_batch_behind_it() -> None:
-    """Cut at the next persisted batch although the log's record batch goes on beyond it."""
+    """The log's record batch goes on beyond the next persisted batch."""
     partition = share_partition(start=0, persisted=[(5, 9, 2, 1)])
     assert fetch(partition, spans((0, 9)), max_records=1) == [(0, 4, 1)]
 
@@ -170,7 +170,7 @@ def test_after_the_window_holes_are_natural() -> None:
 
 
 def test_a_hole_that_compaction_left_is_not_waited_for() -> None:
-    """Skip the hole: a read there returns the next persisted batch, which cannot be acquired."""
+    """A read there returns the next persisted batch, which cannot be acquired."""
     partition = share_partition(start=0, persisted=[(10, 14, 2, 1), (20, 24, 0, 1), (30, 34, 2, 1)])
     assert fetch(partition, spans((10, 14)), at=0) == []
     assert partition.next_fetch_offset() == 15
@@ -192,7 +192,7 @@ def test_delivering_a_lower_record_again_reopens_no_hole() -> None:
 
 
 def test_after_a_lower_record_was_delivered_again_holes_above_it_are_looked_for_again() -> None:
-    """Look for holes again, as Apache Kafka does, even where compaction left one and the read finds nothing."""
+    """They are, as in Apache Kafka, even where compaction left one and the read finds nothing."""
     partition = share_partition(start=0, persisted=[(0, 4, 0, 1), (10, 14, 2, 1), (20, 24, 0, 1), (30, 34, 2, 1)])
     fetch(partition, spans((0, 4)))
     assert fetch(partition, spans((10, 14))) == []  # 5-9 are not in the log
@@ -216,7 +216,7 @@ def test_a_hole_below_a_moved_log_start_is_not_looked_for() -> None:
 
 
 def test_a_full_window_whose_holes_are_filled_is_no_dead_end() -> None:
-    """Empty a full window whose only unfinished record was in a hole.
+    """The only unfinished record of a full window was in a hole.
 
     The limit was rounded up to the end of a batch, and its first record was held when the leader reloaded the state.
     Once that record is finished, so is the whole window; but the start offset does not pass the loaded part while the

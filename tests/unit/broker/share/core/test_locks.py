@@ -24,7 +24,7 @@ from tests.support.models.share_partition import (
 
 
 def test_a_lock_that_runs_out_gives_the_records_back_at_once() -> None:
-    """Make the records available before the write ends: the next fetch may acquire them."""
+    """The records are available before the write ends: the next fetch may acquire them."""
     partition = share_partition(lock_ms=100)
     assert partition.next_deadline_ms() is None
     fetch(partition, spans((0, 9)), now_ms=5)
@@ -48,7 +48,7 @@ def test_a_failed_write_of_an_expiry_changes_nothing() -> None:
 
 
 def test_lock_expiry_at_last_delivery_archives_and_the_start_offset_moves_after_the_write() -> None:
-    """Archive a record at the delivery count limit (KIP-932), even if the write fails."""
+    """A record at the delivery count limit is archived (KIP-932), even if the write fails."""
     partition = share_partition(max_deliveries=2, lock_ms=100)
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
@@ -77,7 +77,7 @@ def test_the_lock_of_a_single_record_has_a_deadline() -> None:
 
 
 def test_locks_that_run_out_in_another_order_than_the_records_lie_are_written_in_ascending_order() -> None:
-    """Deliver a hole left by a reload after the records behind it, so that locks expire in another order."""
+    """A hole left by a reload is delivered after the records behind it, so locks expire in another order."""
     partition = share_partition(persisted=[(5, 9, 0, 1)], lock_ms=100)
     assert fetch(partition, spans((5, 9)), at=5) == [(5, 9, 2)]
     assert fetch(partition, spans((0, 4)), at=0, now_ms=50) == [(0, 4, 1)]
@@ -127,7 +127,7 @@ def test_the_lock_of_a_batch_whose_front_is_finished_still_counts() -> None:
 
 
 def test_many_renewals_leave_few_entries_behind() -> None:
-    """Keep few entries: a member that renews for ever must not fill the memory."""
+    """A member that renews for ever must not fill the memory."""
     partition = share_partition(lock_ms=1_000)
     fetch(partition, batches(0, 19, 10), batch_size=10)
     settle(partition, 3, 4, ACCEPT)
@@ -160,7 +160,7 @@ def test_a_pending_write_that_fails_after_the_entries_were_rebuilt_still_has_its
 
 
 def test_many_renewals_of_one_request_keep_all_their_locks() -> None:
-    """Keep all locks although the heap is rebuilt midway, while the records still have their earlier locks."""
+    """The heap is rebuilt midway, while the records still have their earlier locks."""
     partition = share_partition(lock_ms=1_000)
     for _ in range(600):  # a delivery and so a lock for each record, in one batch in flight
         fetch(partition, spans((0, 599)), mode=RECORDS, max_records=1)

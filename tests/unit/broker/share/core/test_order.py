@@ -110,7 +110,7 @@ def test_members_keep_what_is_beyond_a_lower_number_and_the_key_waits_for_them()
 
 
 def test_a_window_looks_past_what_waits_for_its_key() -> None:
-    """Let a key fill the window: others are held up without a look ahead, and as far as it goes with one."""
+    """A key that fills the window holds up the others without a look ahead, and with one as far as it goes."""
     keys = [*[A] * 8, B, C]
     for ahead, came in ((0, [0]), (6, [0]), (7, [0, 8]), (100, [0, 8])):
         world = Ordered(keys, size=1, limit=2, ahead=ahead)
@@ -204,7 +204,7 @@ def test_no_new_record_batch_is_opened_for_its_keys_at_the_limit() -> None:
 
 
 def test_at_the_limit_a_read_ends_with_the_window() -> None:
-    """Read no further than the window: records behind it could not enter."""
+    """Records behind the window could not enter."""
     world = Ordered([A] * 30, size=2, limit=6)
     assert world.core.next_read(AcquireMode.RECORD_LIMIT, 500)[1] == 5
     assert world.fetch() == [0]
@@ -260,7 +260,7 @@ def test_the_modes_hand_out_by_record_and_by_what_is_in_flight_together() -> Non
 
 
 def test_of_a_batch_in_flight_no_more_is_handed_out_than_was_read() -> None:
-    """Acquire only the record batches that were read, although the in-flight batch spans several."""
+    """Only the record batches that were read are acquired, although the in-flight batch spans several."""
     world = Ordered(list(range(10)), size=5)
     read = [Span(0, 4), Span(5, 9)]
     keys = key_hashes(dict(enumerate(range(10))))
@@ -279,7 +279,7 @@ def test_a_batch_that_keeps_failing_is_handed_out_in_parts_also_by_what_is_in_fl
 
 
 def test_a_read_reaches_behind_a_single_record_whose_key_is_not_known() -> None:
-    """Read beyond a record that was acquired before order by key was enabled, so that its key is unknown."""
+    """The record was acquired before order by key was enabled, so its key is unknown."""
     world = Ordered([A, B, C, A], size=1)
     world.core.settings = world.core.settings._replace(order_by_key=False)
     assert world.core.next_fetch_offset() == 0
@@ -293,7 +293,7 @@ def test_a_read_reaches_behind_a_single_record_whose_key_is_not_known() -> None:
 
 @pytest.mark.parametrize(("limit", "last"), [(4, 4), (5, 4), (6, 9), (11, 12)])
 def test_what_enters_ends_with_the_record_batch_that_reaches_the_limit(limit: int, last: int) -> None:
-    """Admit no part of a record batch when the window is full, even if the window ends inside the batch."""
+    """No part of a record batch enters when the window is full, even if the window ends inside the batch."""
     window = InFlightWindow()
     window.batches.add(InFlightBatch(0, 4, DeliveryStatus(RecordState.ACQUIRED, 1, "m1")))
     window.end_offset = 4
@@ -312,7 +312,7 @@ def test_records_without_keys_stay_ranges() -> None:
 
 
 def test_what_a_read_has_not_any_more_waits_for_nothing_and_keeps_nothing_waiting() -> None:
-    """Deliver the next record of a key when compaction removed the available one before it."""
+    """The next record of a key is delivered when compaction removed the available one before it."""
     world = Ordered([A, B, A, A])
     assert world.fetch() == [0, 1]
     settle(world.core, 0, 1, RELEASE)
@@ -339,7 +339,7 @@ def test_a_read_goes_beyond_the_window_while_there_is_room(limit: int, until: in
 
 @pytest.mark.parametrize("hole", [3_000, 1 << 40])
 def test_a_hole_of_a_compacted_log_takes_no_memory_for_its_offsets(hole: int) -> None:
-    """Use no memory for the offsets of a hole; chains once had an entry for each of them."""
+    """Chains once had an entry for each of the hole's offsets."""
     core = SharePartition(KEY, 1, settings(limit=2_000)._replace(order_by_key=True))
     core.load(1, 0, (), log_start_offset=0, log_end_offset=2 * hole)
     acquired = []

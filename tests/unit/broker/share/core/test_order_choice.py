@@ -33,8 +33,9 @@ class Log:
 
 
 def test_ends_of_parts_that_make_no_record_cheaper_are_left() -> None:
-    """Deliver a run of a hundred, but not the single records behind it: each makes two ranges, its own and a waiting
-    one.
+    """A run of a hundred is delivered, but not the single records behind it.
+
+    Each of those makes two ranges, its own and a waiting one.
     """
     log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 500)
     assert log.fetch() == [(0, 99)]
@@ -49,7 +50,7 @@ def test_single_records_are_handed_out_together_while_the_fetch_costs_more() -> 
 
 
 def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
-    """Treat batches in flight together as one; the first part that is left out ends the fetch."""
+    """Batches in flight together count as one; the first part that is left out ends the fetch."""
     log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 50)
     assert log.fetch() == [(0, 49), (50, 99)]
 
@@ -57,7 +58,7 @@ def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
 @pytest.mark.parametrize(("front", "goes_on"), [(FETCH_IN_RANGES, True), (FETCH_IN_RANGES + 1, False)])
 @pytest.mark.parametrize("waits", [False, True])
 def test_what_waits_in_front_of_all_costs_nothing(front: int, *, goes_on: bool, waits: bool) -> None:
-    """Charge nothing for the first run, even if a record that another fetch acquired lies before it."""
+    """The first run costs nothing, even if a record that another fetch acquired lies before it."""
     parted = [key for each in range(200, 260) for key in (10, each)]
     keys = [*([5, 5] if waits else []), *range(10, 10 + front), *parted]
     log = Log(keys, 500)

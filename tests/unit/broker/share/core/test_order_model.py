@@ -19,7 +19,9 @@ def live(seed: int, steps: int, *, failures: bool = True, switching: bool = Fals
 
 @pytest.mark.parametrize("first_seed", range(0, 100, 50))
 def test_random_lives_keep_the_order_of_each_key(first_seed: int) -> None:
-    """Mix every acknowledgement, expiry, limit, delay, dead letter, session end, crash, compaction and transaction."""
+    """Every acknowledgement, expiry, limit, delay, dead letter, session end, crash, compaction and transaction is mixed
+    in.
+    """
     for seed in range(first_seed, first_seed + 50):
         live(seed, steps=120, failures=seed % 2 == 0)
 

@@ -22,7 +22,7 @@ def live(seed: int, steps: int) -> None:
 
 @pytest.mark.parametrize("first_seed", range(0, 200, 50))
 def test_random_lives_agree_with_the_model(first_seed: int) -> None:
-    """Apply every rule for in-flight records (KIP-932), in any order."""
+    """Every rule for in-flight records (KIP-932) applies, in any order."""
     for seed in range(first_seed, first_seed + 50):
         live(seed, steps=60)
 
@@ -33,5 +33,5 @@ def test_long_lives_agree_with_the_model(seed: int) -> None:
 
 
 def test_a_failed_write_splits_a_batch_that_the_log_start_has_cut_and_whose_lock_has_expired() -> None:
-    """Repeat seed 25706: archived below the start offset and available above it, the batch must be split."""
+    """This is seed 25706: archived below the start offset and available above it, the batch must be split."""
     live(25706, steps=150)

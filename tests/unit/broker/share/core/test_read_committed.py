@@ -48,7 +48,7 @@ def test_an_aborted_record_cannot_be_acknowledged(partition: SharePartition) -> 
 
 
 def test_when_everything_was_aborted_the_start_offset_waits_for_the_next_write(partition: SharePartition) -> None:
-    """Archive them in memory only and write nothing."""
+    """The records are archived in memory only, and nothing is written."""
     assert fetch(partition, spans((0, 9)), aborted=[(0, 9)]) == []
     assert (partition.start_offset, partition.next_fetch_offset(), partition.delivery_complete_count) == (0, 10, 10)
     fetch(partition, spans((10, 10)))
@@ -85,7 +85,7 @@ def test_cutting_ranges_out_of_ranges() -> None:
 
 
 def test_aborted_records_are_never_written_and_are_found_out_again_after_a_reload(partition: SharePartition) -> None:
-    """Archive them in memory only: the next leader sees a hole, which it reads, acquires and archives again (M-078)."""
+    """They are archived in memory only: the next leader sees a hole, which it reads, acquires and archives again."""
     fetch(partition, batches(0, 9, 2), aborted=[(4, 5)])
     settle(partition, 0, 3, ACCEPT)
     write = settle(partition, 6, 9, ACCEPT)
@@ -98,7 +98,7 @@ def test_aborted_records_are_never_written_and_are_found_out_again_after_a_reloa
 
 
 def test_a_marker_is_acquired_and_acknowledged_as_a_gap(partition: SharePartition) -> None:
-    """Finish the offsets of control batches, which the consumer skips, with acknowledgement type 0 (M-074)."""
+    """The consumer skips the offsets of control batches, which acknowledgement type 0 finishes."""
     read = spans((0, 4), (5, 5), (6, 8))
     assert fetch(partition, read, aborted=[(0, 4)]) == [(5, 8, 1)]
     outcome = ack(partition, 5, 8, GAP, ACCEPT, ACCEPT, ACCEPT)
@@ -111,7 +111,7 @@ def test_a_marker_is_acquired_and_acknowledged_as_a_gap(partition: SharePartitio
 
 
 def test_an_aborted_batch_within_a_larger_one_leaves_it_in_parts() -> None:
-    """Continue offset by offset, as Apache Kafka does: the neighbours keep their lock and their delivery count."""
+    """It continues offset by offset, as in Apache Kafka: the neighbours keep their lock and their delivery count."""
     partition = share_partition(lock_ms=100)
     assert fetch(partition, spans((0, 3), (4, 5), (6, 9)), batch_size=100, aborted=[(4, 5)]) == [(0, 3, 1), (6, 9, 1)]
     partition.on_deadline(100)
@@ -120,7 +120,7 @@ def test_an_aborted_batch_within_a_larger_one_leaves_it_in_parts() -> None:
 
 
 def test_with_a_record_limit_only_what_was_taken_is_archived(partition: SharePartition) -> None:
-    """Find the remaining aborted records in later fetches; only records actually delivered count against the budget."""
+    """Later fetches find the remaining aborted records; only records actually delivered count against the budget."""
     read = spans((0, 9), (10, 19))
     assert fetch(partition, read, max_records=4, mode=RECORDS, aborted=[(0, 9)]) == []
     assert states(partition) == "0-3 Archived(1), 4-9 Available(0)"
@@ -136,7 +136,7 @@ def test_a_failed_write_does_not_bring_aborted_records_back(partition: SharePart
 
 
 def test_a_window_full_of_aborted_records_is_no_dead_end() -> None:
-    """Pass an aborted transaction longer than the lock limit, of which nothing is ever acknowledged or written (M-077).
+    """An aborted transaction longer than the lock limit, of which nothing is ever acknowledged or written, is passed.
 
     Apache Kafka 4.3.1 stops here for good: only the end of a state write moves its start offset.
     """
@@ -153,7 +153,7 @@ def test_a_window_full_of_aborted_records_is_no_dead_end() -> None:
 
 
 def test_a_full_window_waits_for_the_writes_that_are_under_way() -> None:
-    """Keep the start offset below records that a failed write may still restore."""
+    """The start offset stays below records that a failed write may still restore."""
     partition = share_partition(limit=10)
     fetch(partition, spans((0, 4), (5, 9)), aborted=[(5, 9)])
     outcome = ack(partition, 0, 4, ACCEPT)
@@ -167,7 +167,7 @@ def test_a_full_window_waits_for_the_writes_that_are_under_way() -> None:
 
 
 def test_room_that_only_reaches_the_limit_is_none() -> None:
-    """Remove the aborted front from a full window; the records behind it use the whole limit."""
+    """The aborted front of a full window is removed; the records behind it use the whole limit."""
     partition = share_partition(limit=10)
     assert fetch(partition, spans((0, 4), (5, 14)), aborted=[(0, 4)]) == [(5, 14, 1)]
     assert not partition.can_acquire()
@@ -175,7 +175,7 @@ def test_room_that_only_reaches_the_limit_is_none() -> None:
 
 
 def test_an_aborted_batch_across_the_start_offset() -> None:
-    """Archive a batch into whose middle the start offset was altered. Apache Kafka 4.3.1 fails this fetch."""
+    """The start offset was altered into the middle of the batch. Apache Kafka 4.3.1 fails this fetch."""
     partition = share_partition(start=2)
     assert fetch(partition, spans((0, 4), (5, 5)), aborted=[(0, 4)]) == [(5, 5, 1)]
     assert states(partition) == "2-4 Archived(1), 5 Acquired(1) m1"
@@ -187,7 +187,7 @@ def test_an_aborted_batch_across_the_start_offset() -> None:
 
 
 def test_records_that_a_member_got_uncommitted_are_taken_from_it() -> None:
-    """Refuse the member's acknowledgement even if the start offset has passed them: a crash would bring them back."""
+    """The acknowledgement is refused even if the start offset has passed them: a crash would bring them back."""
     partition = share_partition(limit=10)
     assert fetch(partition, spans((0, 4)), "early") == [(0, 4, 1)]
     assert fetch(partition, spans((5, 9)), "early") == [(5, 9, 1)]
@@ -253,7 +253,7 @@ def random_log(rng: Random) -> tuple[list[Batch], list[Transaction], int]:
 
 @for_each("seed", range(60))
 def test_a_batch_is_aborted_when_the_next_marker_of_its_producer_aborts(seed: int) -> None:
-    """Recognise aborted batches by headers and the log's list, whichever part of the log is read (M-073, M-078)."""
+    """Headers and the log's list show aborted batches, whichever part of the log is read."""
     rng = Random(seed)
     log, aborted, stable = random_log(rng)
     expected = []

@@ -249,7 +249,7 @@ def test_a_refused_request_leaves_no_wait(partition: SharePartition) -> None:
 
 
 def test_many_waits_in_one_write_are_all_looked_at(partition: SharePartition) -> None:
-    """Lose no wait when the heap is rebuilt midway."""
+    """No wait is lost when the heap is rebuilt midway."""
     fetch(partition, batches(0, 1_999), batch_size=1, max_records=2_000)
     evens = [AckBatch(offset, offset, [RELEASE]) for offset in range(0, 2_000, 2)]
     outcome = partition.acknowledge("m1", evens, 0)

@@ -37,14 +37,14 @@ def test_everything_the_member_holds_is_given_back_through_a_write(partition: Sh
 
 
 def test_records_between_those_of_others_are_given_back_too(partition: SharePartition) -> None:
-    """Release them although other members hold records of the same in-flight batch (record_limit)."""
+    """Other members hold records of the same in-flight batch (record_limit)."""
     for member, first, last in (("m1", 0, 2), ("m2", 3, 5), ("m1", 6, 7), ("m3", 8, 9)):
         fetch(partition, batches(first, last, 1), member, batch_size=10)
     assert rows_of(write_of(partition.release_acquired_records("m1", 0))) == [(0, 2, 0, 1), (6, 7, 0, 1)]
 
 
 def test_the_delivery_count_stays() -> None:
-    """Keep the count, as Apache Kafka 4.3.1 does: closing a session no longer takes a delivery back."""
+    """As in Apache Kafka 4.3.1, closing a session no longer takes a delivery back."""
     partition = share_partition(max_deliveries=2)
     fetch(partition, spans((0, 9)))
     written(partition, partition.release_acquired_records("m1", 0))

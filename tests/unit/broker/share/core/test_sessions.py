@@ -123,7 +123,7 @@ def test_the_epoch_wraps_to_one(sessions: ShareSessions) -> None:
 
 @pytest.mark.parametrize("epoch", [1, 5, FINAL_EPOCH, -7])
 def test_without_a_session_only_epoch_zero_works(epoch: int, sessions: ShareSessions) -> None:
-    """Reject the old epoch with which every client comes after a broker restart, before it opens a new session."""
+    """Every client comes with its old epoch after a broker restart, before it opens a new session."""
     assert request(sessions, epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND
     assert sessions.update("g", "m1", epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND
 
@@ -185,7 +185,7 @@ def test_members_and_groups_have_their_own_sessions(sessions: ShareSessions) -> 
 
 
 def test_a_full_cache_refuses_new_sessions_and_evicts_none() -> None:
-    """Enforce group.share.max.share.sessions."""
+    """The limit is group.share.max.share.sessions."""
     sessions = ShareSessions(2)
     opened(sessions, 0)
     opened(sessions, 0, member="m2", connection=2)
@@ -214,13 +214,13 @@ def test_listed_partitions_join_and_forgotten_ones_leave(sessions: ShareSessions
 
 
 def test_a_partition_that_is_listed_and_forgotten_ends_up_outside(sessions: ShareSessions) -> None:
-    """Forget it: clients send acknowledgements that way for a partition that left their assignment."""
+    """Clients send acknowledgements that way for a partition that left their assignment."""
     opened(sessions, 0)
     assert fetched(accepted(request(sessions, 1, ids(0, 4), ids(0, 4)))) == []
 
 
 def test_listing_a_partition_again_keeps_its_place_and_its_topic_name(sessions: ShareSessions) -> None:
-    """Keep an id unknown if it was unknown when it was added, until it is forgotten."""
+    """An id that was unknown when it was added stays unknown, until it is forgotten."""
     accepted(request(sessions, 0, [*ids(0), *ids(0, topic_id=TOPIC_B)]))
     known = {TOPIC_A: "renamed", TOPIC_B: "b"}
     context = accepted(request(sessions, 1, [*ids(0, topic_id=TOPIC_B), *ids(0)], names=known))
@@ -231,7 +231,7 @@ def test_listing_a_partition_again_keeps_its_place_and_its_topic_name(sessions: 
 
 
 def test_the_same_partition_twice_in_one_request_is_one(sessions: ShareSessions) -> None:
-    """Accept a topic id named twice, as librdkafka does."""
+    """librdkafka names a topic id twice."""
     assert fetched(opened(sessions, 0, 1, 0)) == ids(0, 1)
     assert fetched(accepted(request(sessions, 1, ids(2, 2)))) == ids(0, 1, 2)
 
@@ -285,7 +285,7 @@ def test_a_partition_with_records_goes_to_the_end_of_the_order(sessions: ShareSe
 
 
 def test_a_preview_changes_neither_debts_nor_order(sessions: ShareSessions) -> None:
-    """Change nothing in a preview, which is for a response that a quota then empties."""
+    """A preview is for a response that a quota then empties."""
     opened(sessions, 0)
     context = accepted(request(sessions, 1, ids(1)))
     results = [Result(TOPIC_A, 0, b"x"), Result(TOPIC_A, 1)]
@@ -343,7 +343,7 @@ def test_reopening_on_the_same_connection_stays_bound_to_it(sessions: ShareSessi
 
 
 def test_a_group_is_empty_when_the_connection_of_its_closed_session_goes(sessions: ShareSessions) -> None:
-    """Remove the group's state with the connection; the final epoch had only released the records."""
+    """The final epoch had only released the records; the group's state goes with the connection."""
     opened(sessions, 0)
     sessions.close("g", "m1")
     assert sessions.on_disconnect(1) == Disconnected((), ("g",))
@@ -408,7 +408,7 @@ def test_all_sessions_of_a_connection_end_with_it() -> None:
     ("owner", "group"), [("good", "g"), ("good", "evil"), ("greedy", "g")], ids=["user", "its group", "group"]
 )
 def test_the_greediest_gives_way_to_others(owner: str, group: str) -> None:
-    """Make room for another user, even in the same group, and for another group of the same user or machine."""
+    """Another user gets room, even in the same group, and so does another group of the same user or machine."""
     sessions = ShareSessions(200)
     for connection in (1, 2):
         filled(sessions, "greedy", "evil", connection, 100)

@@ -34,7 +34,7 @@ from tests.support.models.share_partition import (
 
 
 def test_a_write_carries_the_start_offset_from_before_its_own_commit() -> None:
-    """Persist start offset 100 and the batch 100-109; the coordinator learns 110 only with the next write."""
+    """Start offset 100 and the batch 100-109 are persisted; the coordinator learns 110 only with the next write."""
     partition = share_partition(start=100)
     fetch(partition, spans((100, 109)))
     outcome = ack(partition, 100, 109, ACCEPT)
@@ -84,7 +84,7 @@ def test_a_failed_write_returns_records_to_their_owner() -> None:
 
 
 def test_a_failed_write_after_the_lock_ran_out_gives_the_records_back() -> None:
-    """Ignore the timer while the write is pending; when the write fails, the lock has already expired."""
+    """The timer is ignored while the write is pending; when the write fails, the lock has already expired."""
     partition = share_partition(lock_ms=100, max_deliveries=2)
     fetch(partition, spans((0, 0)))
     settle(partition, 0, 0, RELEASE)
@@ -190,7 +190,7 @@ def test_the_outcome_of_a_write_is_reported_once(partition: SharePartition) -> N
 
 
 def test_delivery_complete_count_is_relative_to_the_start_offset_sent_with_it(partition: SharePartition) -> None:
-    """Count so that lag = log end - start offset - delivery complete count (KIP-1226)."""
+    """The lag is log end - start offset - delivery complete count (KIP-1226)."""
     fetch(partition, batches(0, 9, 1))
     assert settle(partition, 2, 3, ACCEPT).delivery_complete_count == 2
     assert settle(partition, 0, 0, REJECT).delivery_complete_count == 3
@@ -208,9 +208,7 @@ def unpersisted() -> SharePartition:
 
 
 def test_a_resolved_start_offset_is_durable_before_anything_is_acquired() -> None:
-    """Write the start offset first: a crash before the first acknowledgement would resolve `latest` again and skip
-    records.
-    """
+    """A crash before the first acknowledgement would resolve `latest` again and skip records."""
     partition = unpersisted()
     assert fetch(partition, spans((100, 109))) == []
     write = partition.pending_start_write()
@@ -255,13 +253,13 @@ def archived_by_expiry(write_error: ErrorCode) -> SharePartition:
 
 
 def test_acknowledging_what_is_durably_finished_succeeds() -> None:
-    """Accept a late acknowledgement below the start offset: nothing is left to do there."""
+    """A late acknowledgement below the start offset has nothing left to do."""
     partition = archived_by_expiry(ErrorCode.NONE)
     assert ack(partition, 0, 9, ACCEPT).error is ErrorCode.NONE
 
 
 def test_acknowledging_what_is_finished_in_memory_alone_fails() -> None:
-    """Refuse it: an accepted record must never be delivered again, but a crash would bring these back."""
+    """An accepted record must never be delivered again, but a crash would bring these back."""
     partition = archived_by_expiry(FAILED)
     assert ack(partition, 0, 9, ACCEPT).error is ErrorCode.INVALID_RECORD_STATE
 
@@ -274,7 +272,7 @@ def test_a_durable_start_offset_finishes_everything_below_it() -> None:
 
 
 def test_an_expiry_that_archived_nothing_and_was_not_written_is_forgotten_with_its_records() -> None:
-    """Refuse acknowledgements below the start offset only for records that are archived in memory alone."""
+    """Below the start offset, only records that are archived in memory alone refuse acknowledgements."""
     partition = share_partition(lock_ms=100)
     fetch(partition, spans((0, 0)))
     written(partition, partition.on_deadline(100), FAILED, now_ms=100)

@@ -77,7 +77,7 @@ class Example:
 
 
 def until_120_is_fetched(example: Example) -> None:
-    """Apply the rows up to and including "fetch 110 and 120", and compare each with the table."""
+    """Apply the table's rows up to and including "fetch 110 and 120", and compare each with the table."""
     partition = example.partition
     assert example.now() == (100, 100, "")  # start
     assert example.normalised() == (100, [])
@@ -156,7 +156,7 @@ def test_every_row_of_the_table() -> None:
 
 
 def test_a_crash_after_120_was_fetched_delivers_again_what_was_not_written() -> None:
-    """Redeliver 110 with count 2, and 111-118 and 120 with 1: only 110 Available(1), 119 Acknowledged(1) are stored."""
+    """110 comes again with count 2, 111-118 and 120 with 1: only 110 Available(1), 119 Acknowledged(1) are stored."""
     example = Example()
     until_120_is_fetched(example)
     partition = example.restarted()
@@ -181,7 +181,7 @@ def test_a_crash_after_the_last_row_delivers_only_120_again() -> None:
 
 
 def test_the_same_deliveries_from_one_record_batch_in_record_limit_mode() -> None:
-    """Cut one record batch of ten by MaxRecords 3, 6 and 1 (KIP-1206)."""
+    """One record batch of ten is cut by MaxRecords 3, 6 and 1 (KIP-1206)."""
     partition = share_partition(start=110)
     log = batches(110, 119, 10)
     assert fetch(partition, log, C1, max_records=3, mode=RECORDS) == [(110, 112, 1)]

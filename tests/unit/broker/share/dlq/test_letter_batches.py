@@ -64,7 +64,7 @@ def test_the_next_range_is_begun_only_where_there_is_room_for_a_letter(last: int
 
 
 def test_letters_stay_in_their_order_where_a_range_does_not_fit() -> None:
-    """Keep the order if the first range's last letter is too large for this batch but the next range would fit."""
+    """The first range's last letter is too large for this batch, but the next range would fit."""
     burials = Burials((0, 1), (2, 2))
     burials.source.fill(b"a", b"b" * 600, b"c")
     made = burials.next_round(room=1_000)
@@ -152,7 +152,7 @@ def test_at_the_high_watermark_nothing_is_left_to_read() -> None:
 
 
 def test_what_may_lie_below_an_end_that_is_not_known_yet_has_to_be_fetched() -> None:
-    """Fetch them: a node that took over a share partition does not yet know its log's end."""
+    """A node that took over a share partition does not yet know its log's end."""
     log = source()
     log.missing_from = 0
     assert log.high_watermark == 0

@@ -111,7 +111,6 @@ class Rig:
         self.rig.clock.run_until_idle()
 
     def come(self, missing_from: int | None) -> None:
-        """Fetch and announce the records up to this offset."""
         self.rig.source().missing_from = missing_from
         self.rig.manager.on_high_watermark(self.rig.source())
         self.pass_time(0)
@@ -351,7 +350,7 @@ def test_records_that_come_are_copied_at_once(keeps: bool) -> None:
 
 
 def test_records_that_come_without_news_are_copied_within_a_second() -> None:
-    """Copy them although the leader of a removed state gets no notification."""
+    """The leader of a removed state gets no notification."""
     rig = Rig()
     rig.rig.source().missing_from = 0
     rig.reject()
@@ -444,7 +443,7 @@ def test_more_dead_come_behind_those_that_are_being_written() -> None:
 
 
 def test_a_share_partition_that_is_led_elsewhere_takes_its_waiting_dead_with_it() -> None:
-    """Drop them here: the state owes them, and the next leader reads it."""
+    """The state owes them, and the next leader reads it."""
     rig = Rig(keeps=True)
     rig.topics.answers = [NOT_LEADER]
     rig.reject()
@@ -454,7 +453,7 @@ def test_a_share_partition_that_is_led_elsewhere_takes_its_waiting_dead_with_it(
 
 
 def test_letters_go_on_when_the_state_that_owes_them_is_removed() -> None:
-    """Write them, because no later leader would find them."""
+    """No later leader would find them."""
     rig = Rig(keeps=True)
     rig.topics.answers = [NOT_LEADER]
     rig.reject()

@@ -52,7 +52,7 @@ def topic(name: str, *, takes_letters: bool = True) -> QueueTopic:
 def test_the_first_rule_that_is_broken_is_named(
     name: str, found: QueueTopic | None, policy: QueuePolicy, text: str
 ) -> None:
-    """Use Apache Kafka's texts, which people search for."""
+    """The texts are Apache Kafka's, which people search for."""
     assert refusal("g", name, found, policy) == text
 
 
@@ -106,7 +106,7 @@ def test_a_kept_letter_has_the_sources_time_if_it_has_one(timestamp: int, kept: 
 
 
 def test_a_kept_letter_without_copies_keeps_earlier_deaths_alone() -> None:
-    """Keep them, because loops could not be found otherwise."""
+    """Without these, loops could not be found."""
     headers: Headers = (("own", b"1"), ("__dlq.errors.topic", b"s"))
     letter = kept_letter(ORIGIN, LETTER, 5, Record(5, 77, b"k", b"v", headers), 1_000, copies=False)
     assert (letter.key, letter.value) == (None, None)

@@ -74,7 +74,7 @@ def test_a_group_that_is_no_classic_one_is_dead_and_from_version_6_on_an_error(v
 
 
 def test_the_common_protocol_with_most_votes_is_the_groups() -> None:
-    """Choose by votes, not the last name."""
+    """The last name does not decide."""
     group = ClassicGroup("g", 0)
     group.add(member_of("one", "a", "b"), "consumer")
     group.add(member_of("two", "a", "b"), "consumer")

@@ -69,7 +69,7 @@ def test_what_consumers_subscribe_to(world: ClassicWorld) -> None:
 
 @pytest.mark.parametrize("metadata", [b"", b"\x00", b"\x00\x00", b"\x00\x00\x00\x00\x00\x09\x00\x01a", b"\x00\x00\xff"])
 def test_metadata_that_is_no_subscription(metadata: bytes, world: ClassicWorld) -> None:
-    """Accept any bytes, which just mean no subscription."""
+    """Any bytes are accepted, and just mean no subscription."""
     world.stable(protocols={"range": metadata})
     assert world.group.subscribed_topics is None
     assert read_topics(world.group) is None

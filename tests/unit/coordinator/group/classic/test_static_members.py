@@ -49,7 +49,7 @@ def test_an_unknown_instance_id(world: ClassicWorld) -> None:
 
 
 def test_a_leader_that_comes_back_need_not_assign(world: ClassicWorld) -> None:
-    """Skip the assignment (KIP-814)."""
+    """It skips the assignment (KIP-814)."""
     (leader,) = world.stable(statics=["i"])
     back = world.join(instance="i", version=9).response
     assert (back.leader, back.skip_assignment, len(back.members)) == (back.member_id, True, 1)
@@ -90,7 +90,7 @@ def test_who_waits_under_the_old_id_is_fenced(world: ClassicWorld) -> None:
 
 
 def test_a_replacement_while_the_assignment_is_awaited_makes_a_rebalance(world: ClassicWorld) -> None:
-    """Rebalance, because the leader may be assigning to the old id."""
+    """The leader may be assigning to the old id."""
     joins = [world.join(instance=each) for each in ("i", "j")]
     world.log.advance(2 * DELAY_MS)
     old = joins[1].response.member_id

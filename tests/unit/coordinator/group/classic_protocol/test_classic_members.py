@@ -64,7 +64,7 @@ def test_old_clients_and_static_members_join_in_one_round(
 
 
 def test_partitions_are_given_up_before_others_get_them(world: MixedWorld) -> None:
-    """Let a cooperative member keep what stays, and join again after it has revoked the rest."""
+    """A cooperative member keeps what stays, and joins again after it has revoked the rest."""
     (one,) = world.stable_classic(ALL)
     world.join("new")
     assert world.beat_classic(one, 1) is AGAIN
@@ -356,7 +356,7 @@ def test_who_does_not_leave_changes_nothing() -> None:
 
 
 def test_members_that_may_not_be_a_classic_group_share_what_the_last_other_had() -> None:
-    """Make them join again, because no other member notices that partitions are free."""
+    """They have to join again, because no other member notices that partitions are free."""
     world, member_id = mixed(MigrationPolicy.UPGRADE)
     world.leave("new")
     assert world.kind == "consumer"

@@ -34,7 +34,7 @@ def test_a_heartbeat_of_a_member_at_its_target_writes_nothing_and_returns_no_ass
 
 
 def test_a_full_request_gets_the_assignment_though_it_has_not_changed(world: ConsumerWorld) -> None:
-    """Return it: a member sends a full request after an answer that it did not receive."""
+    """A member sends a full request after an answer that it did not receive."""
     world.join("m1")
     request = ConsumerGroupHeartbeatRequest(
         GROUP, "m1", 2, rebalance_timeout_ms=60_000, subscribed_topic_names=["foo"], topic_partitions=[]
@@ -80,7 +80,7 @@ def test_without_an_assignment_interval_every_epoch_gets_its_target_at_once(worl
 
 
 def test_a_member_that_does_not_give_up_in_time_is_fenced(world: ConsumerWorld) -> None:
-    """Count its rebalance timeout from the answer that asked for the revocation; heartbeats do not extend it."""
+    """Its rebalance timeout counts from the answer that asked for the revocation; heartbeats do not extend it."""
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -162,7 +162,7 @@ def test_member_epochs(epoch: int, owned: dict[str, set[int]], error: ErrorCode,
 def test_the_epoch_before_is_accepted_of_a_member_that_owns_nothing_else(
     owned: dict[str, set[int]] | None, error: ErrorCode, world: ConsumerWorld
 ) -> None:
-    """Accept the previous epoch, because the answer with the new one may have been lost."""
+    """The answer with the new epoch may have been lost."""
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")

@@ -22,7 +22,7 @@ T, U = topic_id_of("t"), topic_id_of("u")
 
 
 def test_partitions_that_two_members_claim_are_the_later_ones_until_it_goes() -> None:
-    """Prefer the later owner; only a damaged log claims a partition for two."""
+    """Only a damaged log claims a partition for two."""
     group = ConsumerGroup("g")
     group.replay_current("a", CurrentAssignment(1, 0, assigned={T: {0: 1}}))
     group.replay_current("b", CurrentAssignment(1, 0, assigned={T: {0: 1}}))
@@ -98,7 +98,7 @@ def test_from_version_1_on_members_bring_their_ids(version: int, error: ErrorCod
 
 
 def test_what_is_wrong_with_a_pattern_is_reported_and_nothing_else(capfd: pytest.CaptureFixture[str]) -> None:
-    """Keep RE2 from writing the error to standard error."""
+    """RE2 does not write the error to standard error."""
     with pytest.raises(patterns.InvalidRegularExpression, match="missing"):
         patterns.compiled("(a")
     assert capfd.readouterr() == ("", "")
@@ -121,7 +121,7 @@ def test_what_a_pattern_matched_is_written_with_its_time() -> None:
 
 
 def test_a_member_of_the_classic_protocol_matches_no_patterns_for_others() -> None:
-    """Match no patterns for members that may not see all topics that this one sees."""
+    """Members for whom it would match may not see all topics that this one sees."""
     world = MixedWorld(Topics(foo=1))
     world.visible = lambda topic: topic != "fsecret"
     world.join("new", None, regex="f.*")

@@ -70,7 +70,7 @@ def test_who_may_commit(member_id: str, epoch: int, version: int, error: ErrorCo
 
 
 def test_an_older_epoch_commits_what_was_assigned_by_then(world: ConsumerWorld) -> None:
-    """Accept commits in any epoch since the partition was assigned (KIP-1251)."""
+    """Commits in any epoch since the partition was assigned are accepted (KIP-1251)."""
     world.join("m1")
     world.log.advance(INTERVAL_MS)
     world.join("m2")
@@ -142,7 +142,7 @@ def test_a_group_with_members_is_not_deleted_one_without_is_with_all_it_has(worl
 
 
 def test_what_compaction_leaves_of_a_deleted_group_can_be_loaded(world: ConsumerWorld) -> None:
-    """Load the log after compaction up to any of the group's tombstones."""
+    """The log is compacted up to any of the group's tombstones."""
     world.join("m1")
     world.leave("m1")
     world.log.run(world.log.shard.delete_group(GROUP))

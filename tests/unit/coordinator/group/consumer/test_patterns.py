@@ -145,7 +145,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_in_the_end_patterns_match_what_exists_and_may_be_known_of(steps: Sequence[tuple[str, str]]) -> None:
-    """Change topics, ACLs and members; the results must equal those of matching everything again."""
+    """Topics, ACLs and members change; the results must equal those of matching everything again."""
     world = ConsumerWorld(Topics(a=1, b=1))
     hidden: set[str] = set()
     world.visible = lambda topic: topic not in hidden

@@ -79,7 +79,7 @@ def replayed(value: ConsumerGroupCurrentMemberAssignmentValue) -> CurrentAssignm
 
 
 def test_without_assignment_epochs_a_partition_is_the_members_since_its_epoch() -> None:
-    """Read records without assignment epochs, as brokers before Apache Kafka 4.3 wrote them."""
+    """Brokers before Apache Kafka 4.3 wrote such records."""
     value = ConsumerGroupCurrentMemberAssignmentValue(5, 4, 0, [TopicPartitions(T, [1], [])])
     assert replayed(value).assigned == {T: {1: 5}}
     away = ConsumerGroupCurrentMemberAssignmentValue(-2, 4, 0, [TopicPartitions(T, [1], None)])

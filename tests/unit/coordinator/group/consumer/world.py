@@ -25,7 +25,6 @@ SESSION_MS = 45_000
 INTERVAL_MS = 1_000
 
 Parts = Mapping[str, set[int]]
-"""Partitions by topic name."""
 
 
 class ConsumerWorld:

@@ -99,7 +99,7 @@ def completing(world: MixedWorld) -> list[int]:
 def test_a_group_that_rebalances_is_converted_and_its_members_join_again(
     state: Callable[[MixedWorld], list[int]],
 ) -> None:
-    """Convert it even without a generation, which Apache Kafka 4.3.1 fails to do."""
+    """It is converted even without a generation, which Apache Kafka 4.3.1 fails to do."""
     world = MixedWorld(Topics(foo=4, bar=1))
     waiting = state(world)
     name = world.classic.state_name
@@ -118,7 +118,7 @@ def test_a_group_that_rebalances_is_converted_and_its_members_join_again(
 
 
 def test_nothing_of_the_classic_groups_timers_is_left() -> None:
-    """Stop all of them, for a rebalance in progress and for members that have only been given an id."""
+    """They are for a rebalance in progress, and for members that have only been given an id."""
     world = MixedWorld(Topics(foo=4, bar=1))
     preparing(world)
     world.ask_join()
@@ -200,7 +200,7 @@ def test_a_group_with_more_members_than_a_consumer_group_may_have_stays_as_it_is
 
 
 def test_a_static_member_takes_its_own_place_with_the_other_protocol(world: MixedWorld) -> None:
-    """Replace it at once: a classic member cannot announce that it will return."""
+    """A classic member cannot announce that it will return, so it is replaced at once."""
     old, other = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
     assert world.reported(world.join("new", instance="i")) == {"foo": {0, 1}}
     assert set(world.group.members) == {"new", other}
@@ -244,7 +244,7 @@ def test_a_successor_has_at_once_what_it_was_to_give_up_and_is_to_have_again() -
 def test_what_a_member_had_that_has_left_is_not_forgotten_when_a_static_member_takes_its_own_place(
     world: MixedWorld,
 ) -> None:
-    """Start a new epoch although the subscription, which alone would not cause one, is unchanged."""
+    """A new epoch begins although the subscription, which alone would not cause one, is unchanged."""
     _, other = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
     world.leave_classic(other)
     assert world.classic.state_name == "PreparingRebalance"

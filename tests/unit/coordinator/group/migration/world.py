@@ -53,7 +53,6 @@ def assignment(parts: Parts, *, version: int = 3, user_data: bytes | None = None
 
 
 def parts_of(data: bytes) -> dict[str, set[int]]:
-    """Return the partitions of an assignment; none for empty data."""
     if not data:
         return {}
     return {each.topic: set(each.partitions) for each in read_assignment(data).assigned_partitions}

@@ -44,7 +44,7 @@ def test_a_generation_of_a_group_that_does_not_exist(version: int, error: ErrorC
 
 
 def test_metadata_is_measured_as_java_does() -> None:
-    """Measure it in UTF-16 units: a character outside the basic plane counts twice."""
+    """It is measured in UTF-16 units: a character outside the basic plane counts twice."""
     world = OffsetsWorld(OffsetSettings(longest_metadata=4))
     at = [("t", 0), ("t", 1), ("t", 2), ("u", 0), ("u", 1)]
     texts = ["abcd", "abcde", "日本語日", "𝄞𝄞", "𝄞𝄞a"]
@@ -78,7 +78,7 @@ def test_a_static_member_that_was_replaced_is_fenced(world: OffsetsWorld) -> Non
 
 
 def test_committing_is_a_sign_of_life(world: OffsetsWorld) -> None:
-    """Extend the member's session (45 s here) by a commit in a Stable group, as Apache Kafka does."""
+    """A commit in a Stable group extends the member's session (45 s here), as in Apache Kafka."""
     world.has_members("t")
     for _ in range(3):
         world.log.advance(44_000)
@@ -116,7 +116,7 @@ def test_a_group_that_does_not_exist_has_nothing(world: OffsetsWorld) -> None:
 
 
 def test_an_offset_of_a_topic_that_had_the_name_before(world: OffsetsWorld) -> None:
-    """Return no offset of an earlier topic of that name (KIP-848, topic ids)."""
+    """No offset of an earlier topic of that name is returned (KIP-848, topic ids)."""
     world.committed({T0: 5})
     assert world.fetch([T0], ids={"t": world.id_of("t")}) == {T0: (5, -1, "", NONE)}
     assert world.fetch([T0], ids={"t": world.id_of("u")}) == {T0: (-1, -1, "", NONE)}
@@ -125,7 +125,7 @@ def test_an_offset_of_a_topic_that_had_the_name_before(world: OffsetsWorld) -> N
 
 
 def test_an_offset_of_a_transaction_says_of_which_topic_it_is(world: OffsetsWorld) -> None:
-    """Store the topic id, unlike Apache Kafka, where a new topic of that name may inherit the offset."""
+    """It has the topic id, unlike in Apache Kafka, where a new topic of that name may inherit the offset."""
     topics = [OffsetCommitRequestTopic("t", world.id_of("t"), [OffsetCommitRequestPartition(0, 5)])]
     request = OffsetCommitRequest("g", topics=topics)
     world.log.run(commit_decision(world.shard.offsets, request, 6, world.time, transactional=True))
@@ -135,7 +135,7 @@ def test_an_offset_of_a_transaction_says_of_which_topic_it_is(world: OffsetsWorl
 
 
 def test_a_fetch_of_stable_offsets_reports_open_transactions(world: OffsetsWorld) -> None:
-    """Return UNSTABLE_OFFSET_COMMIT (KIP-447)."""
+    """The error is UNSTABLE_OFFSET_COMMIT (KIP-447)."""
     world.committed({T0: 5, T1: 6})
     store = world.shard.offsets.store
     pending = store.get("g", "t", 0)

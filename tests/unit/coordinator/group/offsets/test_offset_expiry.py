@@ -33,7 +33,7 @@ def test_offsets_of_a_simple_group_expire_with_their_commits(world: OffsetsWorld
 
 
 def test_a_retention_of_its_own(world: OffsetsWorld) -> None:
-    """Use the request's retention in OffsetCommit 2 to 4, and the broker's in later versions (KIP-211)."""
+    """The request's retention counts in OffsetCommit 2 to 4, the broker's in later versions (KIP-211)."""
     world.commit({T0: 5}, retention_ms=CHECK_MS + 1, version=4)
     world.commit({T1: 6}, retention_ms=30 * DAY_MS, version=4)
     world.log.advance(CHECK_MS)
@@ -57,7 +57,7 @@ def test_an_empty_group_keeps_its_offsets_since_it_lost_its_members(world: Offse
 
 
 def test_a_group_whose_record_does_not_say_when_it_became_empty(world: OffsetsWorld) -> None:
-    """Expire offsets of a group written by a release before 2.1."""
+    """A release before 2.1 wrote the group; its offsets expire."""
     world.committed({T0: 5})
     world.has_record("g", GroupMetadataValue("consumer", 6, None, None, -1, []))
     world.log.advance(7 * DAY_MS - CHECK_MS)
@@ -75,7 +75,7 @@ def stay_alive(world: OffsetsWorld, ms: int) -> None:
 
 
 def test_members_keep_what_they_read_and_nothing_else() -> None:
-    """Expire offsets of topics that no member reads any more, even if the group has members (KIP-496)."""
+    """Offsets of topics that no member reads any more expire, even if the group has members (KIP-496)."""
     world = OffsetsWorld(OffsetSettings(retention_ms=CHECK_MS * 2))
     world.has_members("t")
     world.commit({T1: 5, U0: 6}, generation=5, member="m")
@@ -129,7 +129,7 @@ def test_open_transactions_keep_offsets_and_groups(world: OffsetsWorld) -> None:
 
 
 def test_many_expired_offsets_go_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write what fits into one batch; the remaining offsets follow at once."""
+    """What fits into one batch is written; the remaining offsets follow at once."""
     monkeypatch.setattr(group_offsets, "TOMBSTONES_AT_ONCE", 3)
     world = OffsetsWorld()
     for number in range(5):
@@ -157,7 +157,7 @@ def test_the_expired_offsets_of_a_large_group_go_in_portions(monkeypatch: pytest
 
 
 def test_many_offsets_are_looked_at_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check each offset once in a round; 100,000 of them took 50 ms at once."""
+    """A round checks each offset once; 100,000 of them once took 50 ms in one turn."""
     monkeypatch.setattr(group_offsets, "LOOKED_AT_ONCE", 6)
     looked_at: list[list[str]] = []
 

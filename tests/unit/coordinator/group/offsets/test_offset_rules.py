@@ -50,7 +50,7 @@ def error_of(
     ],
 )
 def test_a_transaction_without_a_group(generation: int, version: int, error: ErrorCode) -> None:
-    """Report the missing group from version 6 of TxnOffsetCommit on."""
+    """The missing group is reported from version 6 of TxnOffsetCommit on."""
     assert error_of(rules.transactional_commit_error, None, commit_of(generation), version) is error
 
 
@@ -70,7 +70,7 @@ def test_a_transaction_need_not_name_the_member_of_a_classic_group(world: Offset
 
 
 def test_a_transaction_of_a_member_of_a_consumer_group() -> None:
-    """Report a stale epoch as an illegal generation before version 6, and other errors unchanged."""
+    """Before version 6 a stale epoch is an illegal generation; other errors stay as they are."""
     world = ConsumerWorld()
     world.join("m")
     group, topic_id = world.group, world.topic_id("foo")

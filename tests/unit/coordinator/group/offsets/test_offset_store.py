@@ -35,7 +35,7 @@ def test_an_aborted_transaction_leaves_nothing() -> None:
 
 
 def test_a_commit_outside_the_transaction_that_stands_behind_it_counts() -> None:
-    """Use the later record of the two in the log, as Apache Kafka does, so that compaction changes nothing."""
+    """The later of the two records in the log counts, as in Apache Kafka, so that compaction changes nothing."""
     store = OffsetStore()
     store.put(G, T, 0, at(1), producer_id=7)
     store.put(G, T, 0, at(2))
@@ -91,7 +91,7 @@ _STEPS = st.lists(
 
 @given(_STEPS)
 def test_any_history(steps: list[tuple[str, object, object]]) -> None:
-    """Compare with a model that keeps all records without a tombstone and evaluates them on request."""
+    """The model keeps all records without a tombstone and evaluates them on request."""
     store = OffsetStore()
     plain: dict[object, int] = {}
     open_: dict[tuple[object, object], int] = {}

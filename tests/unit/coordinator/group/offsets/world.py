@@ -33,7 +33,6 @@ DAY_MS = 86_400_000
 
 
 def subscription(*topics: str) -> bytes:
-    """Return a consumer's metadata of version 0 with these topics and no user data."""
     names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 

@@ -110,7 +110,7 @@ def test_deleting_a_group_takes_two_stages() -> None:
 
 
 def test_a_deletion_that_failed_half_way_is_completed_by_the_next() -> None:
-    """Keep the group with the state that is still to be deleted (KIP-932)."""
+    """The group stays with the state that is still to be deleted (KIP-932)."""
     world = emptied("t", t=2)
     world.log.run(world.shard.share.begin_delete_group(GROUP))
     failed = world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.COORDINATOR_NOT_AVAILABLE))
@@ -132,7 +132,7 @@ def test_a_group_that_a_member_joined_meanwhile_stays() -> None:
 
 
 def test_a_group_whose_offsets_were_altered_meanwhile_stays() -> None:
-    """Keep the group: its new share state would otherwise remain and fence a later group of that name."""
+    """Its new share state would otherwise remain, and fence a later group of that name."""
     world = emptied("t", t=2)
     world.log.run(world.shard.share.begin_delete_group(GROUP))
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 7}}, 0))
@@ -162,7 +162,7 @@ def test_a_deleted_group_begins_again() -> None:
 
 
 def test_altering_offsets_initialises_at_the_current_group_epoch() -> None:
-    """Use the current epoch, as 4.3.1 does: the leaders were already fenced when the last member left."""
+    """As in 4.3.1, the epoch is not raised: the leaders were already fenced when the last member left."""
     world = emptied("t", t=2)
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
     assert list(plan.initializations()) == [StateInitialization(SharePartitionKey(GROUP, T, 1), 3, 40)]
@@ -213,7 +213,7 @@ def test_partitions_that_could_not_be_initialised_stay_as_initialising(world: Gr
 
 
 def test_what_had_state_before_is_not_initialising_any_more_when_altering_it_failed() -> None:
-    """Treat it as initialised: it has its old state, or the new one if only the answer was lost."""
+    """It counts as initialised: it has its old state, or the new one if only the answer was lost."""
     world = emptied("t", t=2)
     before = world.group.state_partitions
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
@@ -249,7 +249,7 @@ def test_deleting_offsets_takes_two_stages() -> None:
 
 
 def test_altering_a_part_of_a_topic_does_not_forget_that_the_rest_is_to_be_deleted() -> None:
-    """Keep the deletion of partitions 0 and 2, which was interrupted: only the group's record mentions their state."""
+    """The deletion of partitions 0 and 2 was interrupted: only the group's record mentions their state."""
     world = emptied("t", t=3)
     world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
@@ -275,7 +275,7 @@ def test_deleting_what_was_altered_in_a_topic_that_is_being_deleted_takes_all_of
 
 
 def test_deleting_offsets_that_are_being_altered_leaves_none_that_count_as_initialised() -> None:
-    """Delete the state although the alteration that initialised it reports its success last."""
+    """The alteration that initialised the state reports its success last."""
     world = emptied("t", t=2)
     altered = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
     deleted = world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
@@ -322,7 +322,7 @@ def test_only_an_empty_groups_offsets_can_be_deleted(world: GroupWorld) -> None:
 
 
 def test_the_partitions_that_describing_offsets_asks_for() -> None:
-    """Ask for no partitions of unknown groups, which are no error, nor of deleted topics."""
+    """Unknown groups, which are no error, and deleted topics have none."""
     world = emptied("t", "u", t=2, u=1)
     assert world.shard.share.initialized_partitions("h").response == {}
     world.topics.delete("u")

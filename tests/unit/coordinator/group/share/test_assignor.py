@@ -52,7 +52,7 @@ def test_one_member_gets_everything() -> None:
 
 
 def test_partitions_are_shared_only_when_members_outnumber_them() -> None:
-    """Assign a partition to one member if possible; the KIP's first revision gave every member every partition."""
+    """The KIP's first revision gave every member every partition."""
     assert set(holders(assign(same(3, T), {T: 3})).values()) == {1}
     assert holders(assign(same(4, T), {T: 2})) == {(T, 0): 2, (T, 1): 2}
     assert holders(assign(same(3, T), {T: 2})) == {(T, 0): 2, (T, 1): 2}
@@ -78,7 +78,7 @@ def test_a_joining_member_takes_no_more_than_its_share() -> None:
 
 
 def test_a_new_target_for_the_same_members_moves_nothing() -> None:
-    """Leave the extra partition with the member that has it."""
+    """The extra partition stays with the member that has it."""
     before = {"m00": {T: frozenset({0})}, "m01": {T: frozenset({1, 2})}}
     assert assign(same(2, T), {T: 3}, before) == before
 
@@ -98,7 +98,7 @@ def test_members_with_different_subscriptions_share_by_topic() -> None:
 
 
 def test_the_odd_partitions_of_several_topics_go_to_different_members() -> None:
-    """Rotate the order: the same one for every topic would give one member the third partition of each."""
+    """With the same order for every topic, one member would get the third partition of each."""
     topics = [bytes([n]) * 16 for n in range(8)]
     subscriptions = {"a": frozenset(topics), "b": frozenset(topics), "c": frozenset({T})}
     targets = assign(subscriptions, dict.fromkeys(topics, 3))

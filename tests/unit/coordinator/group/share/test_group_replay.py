@@ -130,7 +130,7 @@ class GroupReplay(RuleBasedStateMachine):
 
     @invariant()
     def compaction_changes_nothing(self) -> None:
-        """Replay the log after any amount of compaction, without an error and with the same group."""
+        """Replay the log after any amount of compaction: there is no error, and the group is the same."""
         live = durable(self.world.shard.share_group(GROUP))
         for upto, tombstones_are_over in ((1, True), (2, False), (2, True)):
             end = len(self.world.log.encoded) * upto // 2

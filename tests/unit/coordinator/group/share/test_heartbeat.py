@@ -42,7 +42,7 @@ def test_what_no_group_could_accept(
 
 
 def test_a_member_id_of_36_characters_is_accepted() -> None:
-    """Accept it: the client makes the id, usually the text of a uuid."""
+    """The client makes the id, usually the text of a uuid."""
     assert GroupWorld().beat("m" * 36, 0, ["t"]).error is ErrorCode.NONE
 
 
@@ -63,7 +63,7 @@ class ConsumerGroup:
 
 
 def test_a_group_of_another_kind_is_not_found(world: GroupWorld) -> None:
-    """Report another type under this name: all types of group share one namespace."""
+    """All types of group share one namespace."""
     other: Group = ConsumerGroup()
     world.shard._groups[GROUP] = other
     for epoch in (0, 1, -1):
@@ -94,7 +94,7 @@ def test_group_share_max_groups_limits_new_groups_only() -> None:
 
 
 def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions(world: GroupWorld) -> None:
-    """Assign partitions at once; 4.3.1 answers with an empty assignment and fills it at a later heartbeat."""
+    """4.3.1 answers with an empty assignment, and fills it at a later heartbeat."""
     answer = world.beat("a", 0, ["t"])
     assert (answer.error, answer.epoch, answer.assignment) == (ErrorCode.NONE, 2, {"t": [0, 1]})
     assert answer.response.member_id == "a"
@@ -104,7 +104,7 @@ def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions(world: Group
 
 
 def test_partitions_that_are_added_begin_at_their_first_record(world: GroupWorld) -> None:
-    """Start added partitions at their first record, whatever share.auto.offset.reset says, as Apache Kafka 4.4.0 does.
+    """They do so whatever share.auto.offset.reset says, as in Apache Kafka 4.4.0.
 
     A new topic starts where that property says, even if its first initialisation failed.
     """
@@ -122,7 +122,7 @@ def test_partitions_that_are_added_begin_at_their_first_record(world: GroupWorld
 
 
 def test_the_last_member_leaves_its_assignment_as_it_should_be(world: GroupWorld) -> None:
-    """Write ShareGroupTargetAssignmentMetadata without a timestamp, as Apache Kafka does from 4.4 on."""
+    """ShareGroupTargetAssignmentMetadata has no timestamp, as in Apache Kafka from 4.4 on."""
     for member in ("a", "b"):
         world.join(member)
     world.beat("a", -1)
@@ -134,7 +134,7 @@ def test_the_last_member_leaves_its_assignment_as_it_should_be(world: GroupWorld
 
 
 def test_the_records_of_a_first_heartbeat_in_their_order(world: GroupWorld) -> None:
-    """Record the initialisation in two stages: planned before it, done after it."""
+    """The initialisation is recorded in two stages: planned before it, done after it."""
     plan = world.begin("a", 0, ["t"])
     assert world.kinds == [
         "ShareGroupMemberMetadataValue",
@@ -162,7 +162,7 @@ def test_the_records_of_a_first_heartbeat_in_their_order(world: GroupWorld) -> N
 
 
 def test_the_state_epoch_is_one_the_group_has_by_then(world: GroupWorld) -> None:
-    """Use the group epoch as state epoch (KIP-932), and only once it is in the log."""
+    """It is the group epoch (KIP-932), and only once that is in the log."""
     plan = world.begin("a", 0, ["t"])
     assert {initialization.state_epoch for initialization in plan.initialize} == {world.group.group_epoch} == {2}
 
@@ -179,7 +179,7 @@ def test_a_topic_that_does_not_exist_yet_is_assigned_when_it_does() -> None:
 
 
 def test_new_partitions_are_assigned_by_the_heartbeat_that_finds_them(world: GroupWorld) -> None:
-    """Assign them with one new epoch, whatever the assignment interval."""
+    """They come with one new epoch, whatever the assignment interval."""
     world.join("a")
     world.topics.grow("t", 3)
     world.shard.topics_changed(["t"])
@@ -196,7 +196,7 @@ def test_new_partitions_are_found_without_a_notification(world: GroupWorld) -> N
 
 
 def test_the_second_member_gets_its_share_at_once(world: GroupWorld) -> None:
-    """Exempt a joining member from share.assignment.interval.ms."""
+    """share.assignment.interval.ms does not apply to a joining member."""
     world.join("a")
     assert (world.join("b").assignment, world.group.group_epoch) == ({"t": [1]}, 3)
     answer = world.beat("a", 2)
@@ -218,7 +218,7 @@ def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat(world: Gro
 
 
 def test_an_initialisation_that_takes_longer_is_assigned_by_a_later_heartbeat(world: GroupWorld) -> None:
-    """Answer with an empty assignment first, and a new epoch after the initialisation, as Apache Kafka 4.3.1 does."""
+    """As in Apache Kafka 4.3.1, the first answer assigns nothing, and a new epoch follows the initialisation."""
     world.time.now_ms = 10
     plan = world.begin("a", 0, ["t"])
     answer = world.finish(plan, None)
@@ -254,7 +254,7 @@ def test_an_outcome_that_never_came_is_tried_again_after_the_retry_interval() ->
 
 
 def test_after_a_restart_initialising_topics_are_retried_at_the_first_heartbeat(world: GroupWorld) -> None:
-    """Retry after a crash between the two records of an initialisation."""
+    """The crash was between the two records of an initialisation."""
     world.begin("a", 0, ["t"])
     world.log.reload()
     answer = world.beat("a", 0, ["t"])
@@ -336,7 +336,7 @@ def test_the_session_of_a_joining_member_runs_from_its_first_phase(world: GroupW
 
 
 def test_the_epoch_table(world: GroupWorld) -> None:
-    """Accept the known epoch, the previous one and 0, and fence all others."""
+    """The known epoch, the previous one and 0 are accepted, and all others fenced."""
     world.join("a")
     world.join("b")
     assert world.beat("a", 2).epoch == 3
@@ -348,7 +348,7 @@ def test_the_epoch_table(world: GroupWorld) -> None:
 
 
 def test_a_lost_answer_is_reported_again(world: GroupWorld) -> None:
-    """Return the new assignment until the member acknowledges it (KIP-932)."""
+    """The new assignment is returned until the member acknowledges it (KIP-932)."""
     world.join("a")
     world.join("b")
     assert world.beat("a", 2).assignment == {"t": [0]}
@@ -374,7 +374,7 @@ def test_a_full_request_is_answered_in_full(world: GroupWorld) -> None:
 
 
 def test_a_changed_subscription_moves_partitions_in_one_answer() -> None:
-    """Revoke and assign in the same response: share groups have no revocation phase."""
+    """One response revokes and assigns: share groups have no revocation phase."""
     world = GroupWorld(Topics(t=1, u=1))
     world.join("a", "t")
     answer = world.beat("a", 2, ["u"])
@@ -472,7 +472,7 @@ def test_a_change_of_another_groups_topic_changes_nothing() -> None:
 
 
 def test_what_is_initialised_is_never_initialised_again(world: GroupWorld) -> None:
-    """Never initialise it again, which would delete the share state."""
+    """That would delete the share state."""
     world.join("a")
     world.beat("a", -1)
     world.log.reload()
@@ -502,7 +502,7 @@ def test_leaving(world: GroupWorld) -> None:
 
 
 def test_the_last_member_leaves_an_empty_group_that_stays(world: GroupWorld) -> None:
-    """Keep the empty group: share groups never expire."""
+    """Share groups never expire."""
     world.join("a")
     world.beat("a", -1)
     world.log.advance(10**9)
@@ -537,7 +537,7 @@ def test_a_session_timeout_that_was_shortened_counts_from_the_next_heartbeat(wor
 
 
 def test_members_survive_a_restart_with_a_fresh_session(world: GroupWorld) -> None:
-    """Keep the members, as 4.3.1 does; the KIP's first revision had them join again."""
+    """They stay, as in 4.3.1; the KIP's first revision had them join again."""
     world.join("a")
     world.log.advance(44_999)
     world.log.reload()

@@ -44,7 +44,7 @@ def test_a_member_that_had_to_send_a_heartbeat_leaves_after_the_grace() -> None:
 
 
 def test_a_member_that_sent_its_heartbeat_just_before_is_given_its_interval_first() -> None:
-    """Wait for the interval: a live client opens another connection only when its next heartbeat is due."""
+    """A live client opens another connection only when its next heartbeat is due."""
     world = world_with("a")
     lose(world, 1)
     world.log.advance(HEARTBEAT_MS + GRACE_MS - 1)

@@ -102,7 +102,7 @@ def test_a_member_goes_by_three_tombstones() -> None:
 
 
 def test_unknown_types_are_skipped() -> None:
-    """Skip type 9, which is unused, and types of other groups that are not read yet."""
+    """Type 9 is unused, and types of other groups are not read yet."""
     assert GROUP_SERDE.decode(bytes.fromhex("0009 0002 6731"), b"x") is None
 
 
@@ -150,7 +150,7 @@ def test_replay_mirrors_the_records() -> None:
 
 @pytest.mark.parametrize("record", FULL)
 def test_any_value_creates_the_group(record: CoordinatorRecord) -> None:
-    """Create the group from any value, because a compacted log may begin with any of them."""
+    """A compacted log may begin with any of them."""
     group = share_group(replayed(record))
     assert group.group_epoch in (FIRST_EPOCH, 5)
 
@@ -189,7 +189,7 @@ def test_a_group_tombstone_before_that_of_its_assignment_epoch_is_an_error() -> 
 
 
 def test_tombstones_whose_values_compaction_took_are_no_error() -> None:
-    """Accept them: the cleaner may have removed the assignments' records and tombstones before the others'."""
+    """The cleaner may have removed the assignments' records and tombstones before the others'."""
     groups = replayed(FULL[0], records.member_record("g1", "m1", None), FULL[1], records.group_tombstone("g1"))
     assert groups == {}
 

@@ -56,7 +56,7 @@ BARE = Row("", None, False, 2.0, (), {}, ())
 
 @for_each("words", LEAVES)
 def test_rows_of_a_command_nest_as_deep_as_their_type_and_no_deeper(words: str) -> None:
-    """Print nested values of records as text, so that a row's JSON stays short and shallow."""
+    """Nested values of records are printed as text, so that a row's JSON stays short and shallow."""
     assert depth_of(schema(words, dict(leaves())[words])) <= DEEPEST
 
 

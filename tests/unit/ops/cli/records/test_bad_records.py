@@ -65,7 +65,7 @@ def test_each_record_is_a_line_of_text_and_of_json(shell: Shell, words: tuple[st
 
 
 def test_an_output_that_cannot_hold_a_character_gets_it_escaped(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Escape it on a terminal with Latin-1."""
+    """The output is a terminal with Latin-1."""
     from shareq.ops.cli.main import main
 
     shell.ok("topics", "create", "snow")

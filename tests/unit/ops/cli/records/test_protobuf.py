@@ -101,7 +101,7 @@ def framed(number: int, path: bytes, body: bytes) -> bytes:
 
 
 def order() -> bytes:
-    """An order as another program writes it, with classes of its own."""
+    """Return an order as another program writes it, with classes of its own."""
     pool = descriptor_pool.DescriptorPool()
     stamps = File()
     timestamp_pb2.DESCRIPTOR.CopyToProto(stamps)
@@ -210,7 +210,7 @@ def chained(name: str, imported: int) -> dict[str, object]:
 
 
 def test_a_field_whose_type_the_registry_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read descriptors of Redpanda's registry: a field of a message names it, and lacks the type."""
+    """In descriptors of Redpanda's registry a field of a message type names that type, but has no type number."""
     file = File(name="a.proto", syntax="proto3")
     outer = file.message_type.add(name="Outer")
     outer.field.append(descriptor_pb2.FieldDescriptorProto(name="inner", number=1, label=1, type_name=".Inner"))

@@ -30,7 +30,7 @@ def test_width_by_count_where_there_is_not() -> None:
 @pytest.mark.parametrize("state", ["acquired", "archiving", "available"])
 @pytest.mark.parametrize("done", ["acknowledged", "archived"])
 def test_of_as_many_what_is_not_finished_is_seen(state: str, done: str) -> None:
-    """Show a stuck record at the beginning of a window rather than a finished one beside it."""
+    """A stuck record at the beginning of a window is shown rather than a finished one beside it."""
     assert strip([Span(0, 0, state), Span(1, 1, done)], 1, colour=False) == look_of(state).letter
 
 

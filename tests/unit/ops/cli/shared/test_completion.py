@@ -138,7 +138,7 @@ def test_a_cluster_that_is_not_there_offers_nothing_soon(broker: Broker, shell: 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh (Debian: zsh)")
 def test_a_tab_in_zsh_completes_what_was_typed(broker: Broker, tmp_path: Path) -> None:
-    """Install the printed script in the function path, as the help says, and complete more than once."""
+    """The printed script is installed in the function path, as the help says, and completes more than once."""
     typed = tmp_path / "typed"
     (tmp_path / "_shareq").write_text(run_text("shareq completion zsh", broker.bootstrap))
     (tmp_path / ".zshrc").write_text(

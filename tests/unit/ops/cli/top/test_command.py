@@ -63,7 +63,6 @@ class Terminal:
         os.write(self._descriptor, keys.encode())
 
     def end(self) -> int:
-        """Return the exit code, and add the rest of the output to `seen`."""
         deadline = time.monotonic() + WAIT_S
         while True:
             assert time.monotonic() < deadline

@@ -56,7 +56,6 @@ def overwrite_many(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
 
 
 def commit(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
-    """Commit a pending transition of a range."""
     first = rng.randint(10, 29)
     last = rng.randint(first, 29)
     held = DeliveryStatus(RecordState.ACQUIRED, 1, "m1")
@@ -110,7 +109,7 @@ def test_a_batch_of_several_runs_is_in_offset_form() -> None:
 
 
 def test_offset_form_is_for_good_though_equal_runs_merge() -> None:
-    """Keep the status per offset, as Apache Kafka does; some rules depend on that."""
+    """The status is kept per offset, as in Apache Kafka; some rules depend on that."""
     batch = InFlightBatch(0, 9, NEW)
     batch.overwrite(0, 4, [0], [COLOURS[1]])
     batch.overwrite(5, 9, [5], [COLOURS[1]])

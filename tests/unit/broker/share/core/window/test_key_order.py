@@ -107,7 +107,7 @@ def test_freed_records_keep_their_deliveries() -> None:
 
 
 def test_of_freed_neighbours_those_that_a_member_holds_stay_its_own() -> None:
-    """Leave records with their member that were acquired before their keys were known."""
+    """The member acquired these records before their keys were known."""
     window = window_of((0, [ACQUIRED] * 3 + [available(2), ACQUIRED, available(2)]))
     order = entered(window, 0, 5, {0: A, 1: B, 2: C, 3: A, 4: B, 5: C})
     assert finish(order, window, 0, 1, 2)
@@ -115,7 +115,7 @@ def test_of_freed_neighbours_those_that_a_member_holds_stay_its_own() -> None:
 
 
 def test_all_changes_of_an_event_count() -> None:
-    """Count them even if they were noted one after the other."""
+    """They count even if they were noted one after the other."""
     window = window_of((0, [ACQUIRED, ACQUIRED, available(0), available(0)]))
     order = entered(window, 0, 3, {0: A, 1: B, 2: A, 3: B})
     assert [state for _, state, _ in seen(window)[2:]] == ["waiting", "waiting"]
@@ -151,7 +151,7 @@ def test_a_hole_of_a_reload_is_the_frontier_and_enters() -> None:
 
 
 def test_what_the_log_no_longer_has_does_not_enter() -> None:
-    """Admit only later records when a compacted log begins behind the start offset."""
+    """Only later records enter when a compacted log begins behind the start offset."""
     window = InFlightWindow()
     entered(window, 5, 7, {5: A, 6: A, 7: B})
     assert (window.start_offset, window.end_offset, window.in_flight()) == (5, 7, 3)
@@ -191,7 +191,7 @@ def test_where_all_is_finished_nothing_is_looked_for() -> None:
 
 
 def test_below_the_start_offset_nothing_enters() -> None:
-    """Admit nothing below it, although a read begins at the start of its record batch."""
+    """The read begins at the start of its record batch."""
     window = InFlightWindow()
     window.start_offset = window.end_offset = 7
     order = KeyOrder(0)
@@ -219,7 +219,7 @@ def test_in_flight_all_may_be_the_first_of_their_keys() -> None:
 
 
 def test_in_short_parts_a_status_is_kept_for_each_offset_and_runs_else() -> None:
-    """Use runs for parts that can be delivered whole, at any offset, and a status per offset for short ones."""
+    """Runs serve parts that can be delivered whole, at any offset; short parts have a status per offset."""
     eight = [*range(8)]
     for keys, by_offset in (
         ([1, 2] * 5, True),
@@ -244,7 +244,7 @@ def test_what_waits_as_a_whole_has_a_status_for_each_offset() -> None:
 
 
 def test_a_batch_of_very_many_offsets_is_kept_as_runs() -> None:
-    """Keep it as runs, split as the batch is split: in a compacted log most of the offsets may have no record."""
+    """Its runs are split as the batch is split: in a compacted log most of the offsets may have no record."""
     for count in (MOST_OFFSETS, MOST_OFFSETS + 1):
         window, last = InFlightWindow(), 9 + count
         window.start_offset = window.end_offset = 10

@@ -53,7 +53,7 @@ def test_nothing_is_in_flight() -> None:
 
 
 def test_the_first_record_is_the_first_one_listed() -> None:
-    """List it alone even if its neighbours are equal, in loaded windows, with holes, and after acknowledgements."""
+    """It is listed alone although its neighbours are equal, in loaded windows, with holes, after acknowledgements."""
     rng = random.Random(5)
     seen = set[str]()
     for seed in range(300):

@@ -32,7 +32,7 @@ ALLOWED = {
 
 @pytest.mark.parametrize(("before", "after"), list(product(RecordState, RecordState)))
 def test_every_pair_of_states_is_a_legal_transition_or_raises(before: RecordState, after: RecordState) -> None:
-    """Allow Available -> Acquired -> Available, Acknowledged or Archived, of which the last two are final (KIP-932).
+    """Legal is Available -> Acquired -> Available, Acknowledged or Archived, of which the last two are final (KIP-932).
 
     A dead record is Archiving before it is Archived (KIP-1191).
     """
@@ -49,12 +49,12 @@ def test_the_table_names_every_state_and_terminal_states_lead_nowhere() -> None:
 
 
 def test_persisted_numbers_are_kip_932s_delivery_states() -> None:
-    """Persist 0 available, 2 acknowledged, 4 archived (KIP-932, WriteShareGroupState), and 3 archiving (KIP-1191)."""
+    """They are 0 available, 2 acknowledged, 4 archived (KIP-932, WriteShareGroupState), and 3 archiving (KIP-1191)."""
     assert [state.value for state in RecordState] == [0, 1, 2, 3, 4]
 
 
 def test_acknowledge_types_lead_to_their_states() -> None:
-    """Map 0 gap, 1 accept, 2 release, 3 reject (KIP-932), and 4 renew, which keeps the state (KIP-1222)."""
+    """0 is gap, 1 accept, 2 release, 3 reject (KIP-932), and 4 renew, which keeps the state (KIP-1222)."""
     assert STATE_AFTER == {
         AcknowledgeType.GAP: ARCHIVED,
         AcknowledgeType.ACCEPT: ACKNOWLEDGED,
@@ -73,7 +73,7 @@ def test_acquiring_counts_a_delivery_and_sets_the_lock() -> None:
 
 @pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED])
 def test_a_pending_transition_shows_the_new_state_without_owner_and_remembers_the_old(state: RecordState) -> None:
-    """Refuse a second acknowledgement and any acquisition of the record."""
+    """A second acknowledgement, and any acquisition of the record, are refused."""
     before = settled(AVAILABLE, 0).acquired("m1", 500, 100)
     pending = before.pending(state, write_id=9)
     assert (pending.state, pending.owner, pending.deadline_ms) == (state, "", NO_DEADLINE)

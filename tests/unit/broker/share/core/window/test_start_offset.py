@@ -92,7 +92,7 @@ def test_with_nothing_in_flight_everything_follows_the_log_start(partition: Shar
 
 
 def test_a_log_start_at_or_below_the_start_offset_changes_nothing() -> None:
-    """Change nothing either when a read beyond the log end is out of range."""
+    """A read beyond the log end that is out of range changes nothing, either."""
     partition = share_partition(start=10)
     fetch(partition, spans((10, 19)))
     partition.on_log_start_moved(10, 0)

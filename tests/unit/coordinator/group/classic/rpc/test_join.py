@@ -16,7 +16,7 @@ from tests.unit.coordinator.support import START_WALL_MS
 
 
 def test_a_new_member_is_given_its_id_first(world: ClassicWorld) -> None:
-    """Give it an id first, so that a JoinGroup whose answer is lost leaves no member behind (KIP-394)."""
+    """So a JoinGroup whose answer is lost leaves no member behind (KIP-394)."""
     first = world.join()
     assert (first.error, first.response.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "client-1")
     assert world.group.pending_joins == {"client-1"}
@@ -224,7 +224,7 @@ def test_changed_metadata_makes_a_rebalance(world: ClassicWorld) -> None:
 
 
 def test_a_repeated_join_while_the_assignment_is_awaited(world: ClassicWorld) -> None:
-    """Repeat the lost answer, with the list of members for the leader only."""
+    """The lost answer is repeated, with the list of members for the leader only."""
     leader, _ = world.first_join()
     other, _ = world.first_join()
     world.log.advance(2 * DELAY_MS)

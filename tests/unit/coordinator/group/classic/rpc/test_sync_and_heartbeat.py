@@ -155,7 +155,7 @@ def test_a_heartbeat_while_the_assignment_is_awaited() -> None:
 
 
 def test_waiting_members_need_no_heartbeats(world: ClassicWorld) -> None:
-    """Require none: a connection is silent while its JoinGroup waits."""
+    """A connection is silent while its JoinGroup waits."""
     one, two = world.stable(2)
     join = world.join(one)
     world.keep_alive(3 * SESSION_MS, two)

@@ -84,7 +84,7 @@ def test_whatever_group(
     counts: dict[bytes, int],
     grown: int,
 ) -> None:
-    """Assign twice, with changes of members and partitions in between."""
+    """It is assigned twice, with changes of members and partitions in between."""
     first = assign(name, {m: ConsumerAssignorMember(topics) for m, topics in before.items()}, counts)
     counts = {topic: count + grown for topic, count in counts.items()}
     members = {m: ConsumerAssignorMember(topics, first.get(m, {})) for m, topics in after.items()}
@@ -138,9 +138,9 @@ MOST_LOOKS = 10 * STEP_EFFORT
 
 
 def test_uniform_takes_its_time_for_subscriptions_that_differ() -> None:
-    """Work in steps; 9,000 topics once took 1.2 s in one turn when a member with a single one joined.
+    """9,000 topics once took 1.2 s in one turn when a member with a single one joined.
 
-    For every topic it searched all partitions of a member.
+    For every topic all partitions of a member were searched.
     """
     topics = [Topic(b"%016d" % at) for at in range(9_000)]
     members = {f"m{at}": ConsumerAssignorMember(frozenset(topics), {}) for at in range(3)}
