@@ -94,7 +94,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Have each process run the files of a test run in one order."""
     if hasattr(config, "workerinput"):
         places = {file: at for at, file in enumerate(in_order(list(dict.fromkeys(map(_file_of, items)))))}
         items.sort(key=lambda item: places[_file_of(item)])

@@ -31,7 +31,6 @@ FLAGS: Final = (
 
 
 def why_unavailable() -> str | None:
-    """Return the reason why Chromium cannot run, or None."""
     return None if _program() else "chromium is missing (Debian: apt-get install chromium)"
 
 
@@ -153,7 +152,6 @@ class Chromium:
         self.call("Page.navigate", url=url)
 
     def look(self, width: int, height: int, *, dark: bool) -> None:
-        """Set the window's size, and the system's colour scheme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
@@ -165,11 +163,9 @@ class Chromium:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
 
     def type(self, text: str) -> None:
-        """Type a text into the focused element."""
         self.call("Input.insertText", text=text)
 
     def names(self) -> list[tuple[str, str]]:
-        """Return the role and accessible name of each control, as a screen reader has them."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
         return [
             (node["role"]["value"], node.get("name", {}).get("value", ""))

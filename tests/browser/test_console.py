@@ -350,7 +350,6 @@ def test_a_letter_is_sent_back_and_a_group_reset_when_it_is_typed_out(page: Chro
 
 @contextmanager
 def console_of(*words: str, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """Start a console apart from the broker, read-only, and yield its URL."""
     command = [sys.executable, "-m", "shareq", "console", *words, "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 
 def show(line: str) -> None:
-    """Print at once, even into a pipe."""
     print(line, flush=True)
 
 

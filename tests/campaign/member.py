@@ -62,7 +62,6 @@ class Member(threading.Thread):
         self.failure = ""
 
     def drain(self) -> None:
-        """Accept everything from now on."""
         self.draining = True
 
     def run(self) -> None:

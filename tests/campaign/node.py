@@ -59,7 +59,6 @@ class Node:
         return "\n".join(text.splitlines()[-lines:])
 
     def spawn(self) -> None:
-        """Start it, and do not wait until it listens."""
         command = [*self.prefix, sys.executable, "-m", self.module, "serve"]
         if "listeners" not in self.settings:
             command += ["--listen", f"127.0.0.1:{self.port}"]
@@ -102,7 +101,6 @@ class Node:
         self._gone()
 
     def stop(self) -> None:
-        """Send SIGTERM, and wait until the process has ended."""
         if self.process is not None:
             _end(self.pid, signal.SIGTERM)
             self._gone()

@@ -14,12 +14,10 @@ R = TypeVar("R", bound="DataclassInstance")
 
 
 def append(path: Path, row: DataclassInstance) -> None:
-    """Add a round to the file, in one write: others may add theirs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
         file.write((json.dumps(asdict(row), separators=(",", ":")) + "\n").encode())
 
 
 def read(path: Path, kind: type[R]) -> list[R]:
-    """Return all rounds of the file, none if there is no file."""
     return [kind(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []

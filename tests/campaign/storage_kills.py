@@ -66,7 +66,6 @@ def _found(fault: Fault, seed: int) -> list[str]:
 
 
 def _reported(result: RoundResult) -> str:
-    """Return a line about the round, and one for each anomaly."""
     lines = [
         f"seed {result.seed}: {result.kills} kills, {result.operations:,} operations, "
         f"refused {result.refused}, anomalies {len(result.anomalies)}, {result.took_s:.0f} s"

@@ -52,7 +52,6 @@ def image(buildah: Buildah, tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 @pytest.fixture(scope="session")
 def service() -> dict[str, object]:
-    """Return the compose file's service: the broker."""
     services: dict[str, dict[str, object]] = read_compose(DOCKER / "compose.yaml")["services"]
     return services["shareq"]
 

@@ -57,7 +57,6 @@ def _look(folder: Path, options: argparse.Namespace) -> int:
 def answers(
     server: prometheus.Prometheus, seconds: float
 ) -> list[tuple[dashboard.Panel, list[tuple[dashboard.Query, list[prometheus.Series]]]]]:
-    """Return the series of each query of each panel for the last seconds."""
     return [
         (panel, [(query, server.over(query.expression, seconds)) for query in panel.queries])
         for panel in dashboard.panels(RATE_INTERVAL)
@@ -67,7 +66,6 @@ def answers(
 def without_series(
     found: list[tuple[dashboard.Panel, list[tuple[dashboard.Query, list[prometheus.Series]]]]],
 ) -> list[str]:
-    """Return the queries that have no series, or no finite value."""
     return [
         f"{panel.title}: {query.expression}"
         for panel, queries in found
@@ -77,7 +75,6 @@ def without_series(
 
 
 def without_values(server: prometheus.Prometheus) -> list[str]:
-    """Return the variables that have no value to choose."""
     return [
         f"variable {each.name}: {each.expression}"
         for each in dashboard.variables()

@@ -69,7 +69,6 @@ class Load:
 
     @property
     def failures(self) -> list[str]:
-        """The failures that the workload's clients met and should not have."""
         return list(self._scene.failures)
 
     def quiet(self) -> None:
@@ -86,7 +85,6 @@ class Load:
             self._node.kill()
 
     def _give_a_queue(self) -> None:
-        """Configure a dead-letter queue for one share group."""
         host, port = self._node.address
         wire = Wire(f"{host}:{port}")
         queue = AlterableConfig("errors.deadletterqueue.topic.name", 0, f"dlq.{QUEUE}")

@@ -65,7 +65,6 @@ def page(title: str, panels: Sequence[tuple[Panel, Sequence[Line]]]) -> str:
 
 
 def size(panels: Sequence[tuple[Panel, Sequence[Line]]]) -> tuple[int, int]:
-    """Return width and height of the page in pixels."""
     return 24 * COLUMN, max(panel.y + panel.height for panel, _ in panels) * ROW + 40
 
 

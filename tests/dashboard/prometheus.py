@@ -24,14 +24,11 @@ STOP_S: Final = 20.0
 
 
 def why_unavailable() -> str | None:
-    """Return the reason why Prometheus cannot run, or None."""
     return None if shutil.which("prometheus") else "prometheus is missing (Debian: apt-get install prometheus)"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values of one series by their time in seconds."""
-
     labels: dict[str, str]
     points: tuple[tuple[float, float], ...]
 
@@ -78,7 +75,6 @@ class Prometheus:
             raise RuntimeError(f"{parameters}: {error.read().decode()}") from error
 
     def over(self, expression: str, seconds: float) -> list[Series]:
-        """Return the series of an expression over the last seconds."""
         now = time.time()
         found = self.ask(
             "query_range", query=expression, start=str(now - seconds), end=str(now), step=str(self.scrape_s)
@@ -89,7 +85,6 @@ class Prometheus:
         ]
 
     def values_of(self, expression: str, label: str) -> set[str]:
-        """Return the present values of a label."""
         found = self.ask("query", query=expression)["result"]
         return {each["metric"][label] for each in found if label in each["metric"]}
 

@@ -73,7 +73,6 @@ READY_WITHIN_S = 30
 
 
 def member_id(member: int) -> str:
-    """Return the member's id at both brokers."""
     return f"member-{member}"
 
 
@@ -94,7 +93,6 @@ async def served(connection: Connection) -> set[int]:
 
 
 async def has_dead_letters(connection: Connection) -> bool:
-    """Return True if the broker supports dead-letter queues for share groups."""
     answer = await connection.call(ApiVersionsRequest("differential", "1"), 4, ApiVersionsResponse)
     return any(one.name == "share.version" and one.max_version_level >= 2 for one in answer.finalized_features)
 
@@ -103,7 +101,6 @@ async def has_dead_letters(connection: Connection) -> bool:
 
 
 async def create_topic(connection: Connection, name: str, configs: Mapping[str, str] | None = None) -> bytes:
-    """Create a topic of two partitions and return its id."""
     rows = [CreatableTopicConfig(*each) for each in (configs or {}).items()]
     request = CreateTopicsRequest([CreatableTopic(name, PARTITIONS, 1, [], rows)], 20_000)
     topic = (await connection.call(request, 7, CreateTopicsResponse)).topics[0]
@@ -112,12 +109,10 @@ async def create_topic(connection: Connection, name: str, configs: Mapping[str, 
 
 
 async def delete_topic(connection: Connection, name: str) -> None:
-    """Delete the topic and ignore the result, because the sequence is over."""
     await connection.call(DeleteTopicsRequest([DeleteTopicState(name)], [], 20_000), 6, DeleteTopicsResponse)
 
 
 async def produce(connection: Connection, topic: str, partition: int, sizes: Sequence[int], written_ms: int) -> Answer:
-    """Produce one record batch of each size; wait if the partition has no leader yet."""
     for size in sizes:
         records = batch(*[VALUE] * size, timestamp_ms=written_ms)
 
@@ -134,7 +129,6 @@ async def produce(connection: Connection, topic: str, partition: int, sizes: Seq
 
 
 async def delete_records(connection: Connection, topic: str, partition: int, before: int) -> Answer:
-    """Delete the records below `before`. Return the error and the new log start."""
     request = DeleteRecordsRequest([DeleteRecordsTopic(topic, [DeleteRecordsPartition(partition, before)])], 20_000)
     row = (await connection.call(request, 2, DeleteRecordsResponse)).topics[0].partitions[0]
     return Answer(row.error_code, {partition: PartitionAnswer(start_offset=row.low_watermark)})
@@ -144,7 +138,6 @@ async def delete_records(connection: Connection, topic: str, partition: int, bef
 
 
 async def configure(connection: Connection, group: str, configs: Sequence[tuple[str, str]]) -> Answer:
-    """Set group configs, and wait until the broker describes them."""
     changes = [AlterableConfig(name, 0, value) for name, value in configs]
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(GROUP_RESOURCE, group, changes)])
     answer = await connection.call(request, 1, IncrementalAlterConfigsResponse)
@@ -204,7 +197,6 @@ async def alter_offsets(connection: Connection, group: str, topic: str, offsets:
 
 
 async def describe_offsets(connection: Connection, group: str, topic: str) -> Answer:
-    """Return the start offset and the lag of all partitions."""
     wanted = DescribeShareGroupOffsetsRequestTopic(topic, list(range(PARTITIONS)))
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     described = (await connection.call(request, 1, DescribeShareGroupOffsetsResponse)).groups[0]

@@ -29,8 +29,6 @@ SHOW_EVERY_S = 15
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All attempts at one seed, and their verdict."""
-
     seed: int
     attempts: Sequence[Attempt]
     verdict: Verdict
@@ -74,7 +72,6 @@ class Campaign:
             broker.remove()
 
     async def run(self, seeds: Iterable[int]) -> list[Outcome]:
-        """Run each seed until its answers agree, at most `tries` times."""
         began = self._reported = time.monotonic()
         self._written_ms = int(time.time() * 1000)  # not older: Apache Kafka deletes and rolls by the records' own time
         await self._warm_up()

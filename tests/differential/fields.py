@@ -47,7 +47,6 @@ class StateBatch(NamedTuple):
 
 
 def joined(value: object) -> list[StateBatch]:
-    """Return the state batches with adjacent equal ones joined."""
     assert isinstance(value, list)
     found: list[StateBatch] = []
     for row in value:
@@ -60,7 +59,6 @@ def joined(value: object) -> list[StateBatch]:
 
 
 def whether_known(value: object) -> bool:
-    """Return True if an epoch is known, that is, not -1."""
     assert isinstance(value, int)
     return value >= 0
 

@@ -84,7 +84,6 @@ class Sequence:
             self.view.joined.update(range(MEMBERS))
 
     def begin_again(self) -> None:
-        """Continue the sequence on a new topic and a new group."""
         self.view = View(self.setup)
         self._plan.clear()
         self._begin()
@@ -132,7 +131,6 @@ def _fetch(chance: Random, view: View) -> Step:
 
 
 def _shared_budget(chance: Random, view: View) -> Step | None:
-    """Return a fetch whose MaxRecords two partitions have to share."""
     member = chance.randrange(MEMBERS)
     session = view.sessions.get(member)
     if session is None or not view.loaded.issuperset(range(PARTITIONS)):
@@ -305,7 +303,6 @@ def _long_lock(chance: Random, view: View) -> Step:
 
 
 def _quick_fetch(chance: Random, view: View) -> Step:
-    """Return a fetch that takes little time, for while locks are short."""
     step = _fetch(chance, view)
     assert isinstance(step, Fetch)
     return replace(step, max_wait_ms=min(step.max_wait_ms, 100))
@@ -355,7 +352,6 @@ def _last_release(chance: Random, view: View) -> Step:
 
 
 def _reject(chance: Random, view: View) -> Step | None:
-    """Reject some of the records that the member holds, one by one or as a range."""
     return _all_of_one_kind(chance, view, "reject", REJECT)
 
 

@@ -257,7 +257,6 @@ def _start_offset_of_the_dead(situation: Situation, difference: Difference) -> b
 
 
 def _states(answer: Answer, partition: int) -> dict[int, tuple[int, int]]:
-    """Return the persisted delivery state and count, by offset."""
     said = cast("Sequence[Sequence[tuple[int, int, int, int]]]", answer.fields.get((partition, _BATCHES), ((),)))
     return {at: (state, count) for first, last, state, count in said[0] for at in range(first, last + 1)}
 

@@ -41,8 +41,6 @@ BETWEEN_DROPS_S = 0.03
 
 
 class Plays(Protocol):
-    """A player of the steps of one sequence."""
-
     async def begin(self, setup: Setup) -> None: ...
 
     async def play(self, step: Step) -> Answer: ...
@@ -89,7 +87,6 @@ class Player:
         return {self.group: "the group", self.topic: "the topic", uuid_to_text(self.topic_id): "the topic's id"}
 
     async def begin(self, setup: Setup) -> None:
-        """Create the topic, its first records and the group."""
         self.topic_id = await admin.create_topic(self.admin, self.topic)
         assert not (await admin.configure(self.admin, self.group, setup.group_configs())).error
         for partition, sizes in enumerate(setup.first_batches):
@@ -100,7 +97,6 @@ class Player:
             await admin.join_all(self.members, self.group, self.topic, self.member_epochs)
 
     async def end(self) -> None:
-        """Delete the topic and close everything."""
         try:
             await admin.delete_topic(self.admin, self.topic)
         finally:

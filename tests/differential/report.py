@@ -25,8 +25,6 @@ BEGIN, END = "<!-- result -->", "<!-- end of result -->"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A seed without agreement."""
-
     outcome: Outcome
     steps: int
 
@@ -56,8 +54,6 @@ def _reported(attempt: Attempt, verbose: bool) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Figures of a whole campaign."""
-
     outcomes: Sequence[Outcome]
     steps: int
     took_s: float
@@ -68,12 +64,10 @@ class Report:
 
     @property
     def failures(self) -> list[Failure]:
-        """The seeds that do not agree, for whatever reason."""
         return [Failure(one, self.steps) for one in self.outcomes if one.verdict != "agreed"]
 
     @property
     def disagreed(self) -> list[Failure]:
-        """The seeds with at least one attempt that did not agree."""
         return [Failure(one, self.steps) for one in self.outcomes if any(attempt.found for attempt in one.attempts)]
 
     def markdown(self) -> list[str]:
@@ -165,7 +159,6 @@ def _is_error(answer: Answer) -> bool:
 
 
 def write_report(path: Path, report: Report) -> None:
-    """Write the tables between the marks of a Markdown file."""
     write_between(path, BEGIN, END, report.markdown())
 
 

@@ -28,8 +28,6 @@ BROKEN = Answer(-1000)
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A step with both answers."""
-
     step: Step
     ours: Answer
     theirs: Answer
@@ -63,7 +61,6 @@ class RestartGate:
     _passed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def pass_through(self) -> None:
-        """Wait for the other sequences, then for the restart."""
         self._waiting += 1
         await self._look()
         await self._passed.wait()
@@ -99,7 +96,6 @@ class Duel:
     _theirs: Plays = field(init=False)
 
     async def play(self) -> Attempt:
-        """Play to the end, or to the first unjustified difference."""
         sequence = Sequence(self.seed, delete_records=self.delete_records, dead_letters=self.dead_letters)
         attempt = Attempt(self.seed, [], (), Counter())
         await self._begin(sequence, 0)

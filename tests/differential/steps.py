@@ -70,8 +70,6 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
-    """A ShareAcknowledge request."""
-
     kind: str
     member: int
     epoch: int
@@ -83,8 +81,6 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """One request to one partition with a record batch of each size."""
-
     kind: str
     partition: int
     sizes: tuple[int, ...]
@@ -114,8 +110,6 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class AlterOffsets:
-    """AlterShareGroupOffsets: a start offset for each partition."""
-
     kind: str
     offsets: tuple[int, ...]
 
@@ -130,15 +124,11 @@ class Configure:
 
 @dataclass(frozen=True, slots=True)
 class DescribeOffsets:
-    """DescribeShareGroupOffsets of all partitions: start offsets and lags."""
-
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """ReadShareGroupState of all partitions, with their current leader epochs."""
-
     kind: str
 
 
@@ -162,8 +152,6 @@ class MemberEpoch(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """ShareGroupHeartbeat of one member."""
-
     kind: str
     member: int
     epoch: MemberEpoch
@@ -186,7 +174,6 @@ Step = (
 
 
 def reported(step: Step) -> str:
-    """Return the step on one line, without default values."""
     shown = []
     for field in fields(step):
         value = getattr(step, field.name)
@@ -216,7 +203,6 @@ class Setup:
     dead_letters: bool
 
     def group_configs(self) -> tuple[tuple[str, str], ...]:
-        """Return the group's initial configuration."""
         return (
             ("share.auto.offset.reset", "earliest" if self.begins == "altered" else self.begins),
             ("share.delivery.count.limit", str(self.delivery_limit)),

@@ -343,8 +343,6 @@ class LeavesOut(CountsWrong):
 
 
 class Planted(Campaign):
-    """A campaign with a fault in what one side receives."""
-
     fault: type[CountsWrong] = CountsWrong
 
     def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:

@@ -74,7 +74,6 @@ class View:
     had_queue: bool = False
 
     def held_by(self, member: int, partition: int) -> list[int]:
-        """Return the offsets that a member holds, ascending."""
         return sorted(offset for offset, held in self.held[partition].items() if held.member == member)
 
     def note(self, step: Step, answer: Answer) -> None:

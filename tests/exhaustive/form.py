@@ -38,7 +38,6 @@ def digest(world: World) -> bytes:
 
 
 def form(world: World) -> object:
-    """Return the input of `digest`, as tuples."""
     return _Former(world).world()
 
 
@@ -148,7 +147,6 @@ _FIELDS: Final[dict[type, Sequence[str]]] = {}
 
 
 def _fields(kind: type) -> Sequence[str]:
-    """Return the names of the fields of a class that has slots."""
     known = _FIELDS.get(kind)
     if known is None:
         slots = [name for owner in kind.__mro__ for name in getattr(owner, "__slots__", ())]

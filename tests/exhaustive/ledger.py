@@ -105,7 +105,6 @@ class Ledger:
             raise Broken(f"offset {offset}: attempt {count} after at most {self.attempts_before.get(offset, 0)}")
 
     def may_acknowledge(self, member: int, offset: int) -> bool:
-        """Return whether the member has the record, with no state write pending for it."""
         holder = self.held.get(offset)
         return holder is not None and holder.member == member and holder.write is None
 
@@ -126,7 +125,6 @@ class Ledger:
             self.held[offset].deadline_ms = deadline_ms
 
     def session_ended(self, member: int, write: int, now_ms: int) -> None:
-        """Release the member's records; no client waits for that."""
         for offset, holder in self.held.items():
             if holder.member == member and holder.write is None:
                 holder.write, holder.kind, holder.since_ms = write, AcknowledgeType.RELEASE, now_ms
@@ -183,7 +181,6 @@ class Ledger:
             self.waiting[offset] = (since_ms + self.backoff_ms, write)
 
     def trimmed(self, log_start: int) -> None:
-        """Forget the records below `log_start`, which were deleted."""
         gone = range(log_start)
         self.finished.update(gone)
         for offset in gone:
@@ -194,7 +191,6 @@ class Ledger:
         self.buried.update(gone)
 
     def crashed(self) -> None:
-        """Record the loss of the leader and every lock."""
         self.held.clear()
         self.may_have_been |= self.may_be_finished | self.may_be_dead
         self.dead -= set(self.given_up)

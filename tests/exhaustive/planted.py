@@ -144,8 +144,6 @@ def window_never_looks_ahead(original: Function, window: Any, settings: Any) -> 
 
 
 class Planted(NamedTuple):
-    """A fault, and the scope and depth in which it is visible."""
-
     fault: Callable[[], AbstractContextManager[object]]
     scope: Scope
     depth: int

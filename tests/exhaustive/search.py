@@ -27,7 +27,6 @@ class Found:
     drained: bool
 
     def listed(self, scope: Scope) -> str:
-        """Return the history step by step."""
         steps = [str(alphabet(scope)[at]) for at in self.life]
         return "\n".join([*steps, *(["then all is worked off"] if self.drained else []), f"=> {self.why}"])
 
@@ -103,7 +102,6 @@ def _look(task: tuple[Scope, Sequence[Life], bool]) -> _Look:
 
 
 def _go_on(scope: Scope, life: Life, look: _Look) -> bool:
-    """Take every next step; False if a promise was broken."""
     world = lived(scope, life)
     for at in [at for at, step in enumerate(alphabet(scope)) if is_possible(step, world)]:
         longer = life + bytes((at,))

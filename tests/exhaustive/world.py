@@ -120,7 +120,6 @@ class World:
     # -- steps
 
     def perform(self, step: Step, *, check: bool = True) -> None:
-        """Take a step, notify the observer, and check everything; without `check` only the answers."""
         start = self.core.start_offset
         match step:
             case Fetch():
@@ -206,7 +205,6 @@ class World:
         return len(earlier) < self.scope.per_key
 
     def _dated(self, spans: list[Span]) -> list[DatedRange]:
-        """Return the dated records that the shell finds in a read."""
         offsets = [at for span in spans for at in range(span.base_offset, span.last_offset + 1)]
         dates = self.scope.dates
         return [
@@ -214,7 +212,6 @@ class World:
         ]
 
     def _keys(self, spans: list[Span]) -> dict[int, int]:
-        """Return the records' keys that the shell reads, by offset."""
         wanted = self.core.keys_wanted(spans)
         if wanted is None:
             return {}
@@ -355,7 +352,6 @@ class World:
             self._check_persisted()
 
     def _check_waiting(self) -> None:
-        """Check that the timer is set for the first waiting record that was read."""
         read = [row for row in self.core.snapshot() if row.not_before_ms is not None] if self.scope.dates else []
         new = sum(row.last_offset - row.first_offset + 1 for row in read if not row.delivery_count)
         if new > self.scope.window // 2:

@@ -29,7 +29,6 @@ leader: it does not exist yet, or requests have written or removed it.
 
 
 def fails_as_in_kafka(request: Message, response: Message, size: int, state_is_odd: IsOdd) -> bool:
-    """Return whether the request of `size` bytes may get this answer."""
     match request:
         case ShareFetchRequest():
             if request.share_acquire_mode not in ACQUIRE_MODES or request.max_bytes < 0:

@@ -26,8 +26,6 @@ from tests.fuzz.pieces import Kind, Piece, fields_of
 
 @dataclass(slots=True)
 class Place:
-    """A value in a message: a field, or an element of one that is an array."""
-
     owner: Structure
     field: FieldLayout
     index: int | None
@@ -52,7 +50,6 @@ class Place:
 
 
 def places(made: Structure, layout: StructLayout) -> Iterator[Place]:
-    """Yield every value of a message."""
     for field in fields_of(layout):
         value = getattr(made, snake(field.spec.name))
         yield Place(made, field, None)
@@ -113,7 +110,6 @@ MOST_ELEMENTS: Final = 3_000
 
 
 def bend_value(facts: Facts, made: Message, layout: StructLayout) -> str:
-    """Mutate one value; return a description."""
     rng = facts.rng
     found = list(places(made, layout))
     if not found:
@@ -255,7 +251,6 @@ _NOT_TEXT: Final = (b"\xed\xa0\x80", b"\xff", b"\xc0\x80", b"\xf4\x90\x80\x80", 
 
 
 def bend_piece(rng: Random, pieces: list[Piece]) -> str:
-    """Mutate the bytes or the position of one piece; return a description."""
     if not pieces:
         return ""
     index = rng.randrange(len(pieces))
@@ -349,7 +344,6 @@ class Frame:
     size: int | None = None
 
     def payload(self) -> bytes:
-        """Return the frame without its size."""
         start = b"".join(
             (
                 self.api_key.to_bytes(2, "big", signed=True),
@@ -378,7 +372,6 @@ def _version(rng: Random, frame: Frame) -> None:
 
 
 def _api(rng: Random, frame: Frame) -> None:
-    """Send the body of one RPC as another."""
     frame.api_key = rng.choice((rng.choice(list(HANDLERS)), rng.randrange(100), -1, 32_767, -32_768))
 
 
@@ -403,7 +396,6 @@ def _client_id(rng: Random, frame: Frame) -> None:
 
 
 def _header_version(rng: Random, frame: Frame) -> None:
-    """Use the other header version, or add tags."""
     frame.tags = b"" if frame.tags and rng.random() < 0.3 else rng.choice((b"\0", _odd_tags(rng, b"\0"), b"\xff"))
 
 
@@ -430,7 +422,6 @@ _FRAME_BENDS: Final[Sequence[Callable[[Random, Frame], None]]] = (
 
 
 def bend_frame(rng: Random, frame: Frame) -> str:
-    """Mutate the frame around its body; return a description."""
     bend = rng.choice(_FRAME_BENDS)
     bend(rng, frame)
     return f"frame {bend.__name__.strip('_').replace('_', ' ')}"

@@ -30,8 +30,6 @@ MOST_KEPT: Final = 12  # members, ranges and the like of a kind
 
 @dataclass(slots=True)
 class Topic:
-    """A topic that exists, or did."""
-
     name: str
     topic_id: bytes
     partitions: int
@@ -68,8 +66,6 @@ class Acquired:
 
 
 class Facts:
-    """The facts of one broker. `rng` belongs to the frames."""
-
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.topics = [Topic(name, ZERO_UUID, count) for name, count in TOPICS.items()]
@@ -91,7 +87,6 @@ class Facts:
         return next((topic for topic in self.topics if topic.topic_id == topic_id), None)
 
     def set_topic(self, name: str, topic_id: bytes, partitions: int) -> None:
-        """Record that the topic exists with this id."""
         for topic in self.topics:
             if topic.name == name:
                 if topic.topic_id not in (topic_id, ZERO_UUID):
@@ -99,7 +94,6 @@ class Facts:
                 topic.topic_id, topic.partitions = topic_id, partitions
 
     def connection_lost(self, number: int) -> None:
-        """End the sessions of a connection."""
         self.fetch_sessions.pop(number, None)
         self.mechanisms.pop(number, None)
         for key in [key for key in self.share_sessions if key[0] == number]:

@@ -81,8 +81,6 @@ def room_left(value: object, room: int) -> int:
 
 
 class Frames:
-    """A source of frames. The same seed and answers make the same frames."""
-
     def __init__(self, seed: int | str) -> None:
         self.rng = Random(seed)
         self.facts = Facts(self.rng)
@@ -111,7 +109,6 @@ class Frames:
         return self.made(api, version, {}, bends=bends, gentle=gentle)
 
     def made(self, api: ApiKey, version: int, given: Mapping[str, Any], *, bends: int, gentle: bool = False) -> Sent:
-        """Return a frame of this RPC with so many mutations."""
         request = self._valid.request(api, version, given)
         layout = known_request(api).codec.layouts.by_version[version]
         body, done = request.encode(version), list[str]()

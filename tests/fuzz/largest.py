@@ -78,8 +78,6 @@ class Held:
 
 
 def paths(api: ApiKey, version: int) -> list[Path]:
-    """Return the paths of all arrays in an RPC's requests."""
-
     def of(layout: StructLayout, before: Path) -> Iterator[Path]:
         for field in fields_of(layout):
             path = (*before, field.spec.name)
@@ -92,8 +90,6 @@ def paths(api: ApiKey, version: int) -> list[Path]:
 
 
 class LargestRequests:
-    """A maker of requests for the broker `world`."""
-
     def __init__(self, world: BrokerWorld) -> None:
         topic = world.services.metadata.topic(HUGE)
         assert topic is not None
@@ -297,7 +293,6 @@ def _inside(layout: StructLayout) -> int:
 
 
 def world_of(mode: str) -> BrokerWorld:
-    """Return a broker with the huge topic, on a metered clock."""
     properties = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.num.partitions": "1"}
     properties |= {"transaction.state.log.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
     if mode != OFF:
@@ -315,7 +310,6 @@ def world_of(mode: str) -> BrokerWorld:
 
 
 def client_of(world: BrokerWorld, mode: str) -> MockConnection:
-    """Return a client with a transactional id."""
     client = world.connect()
     if mode != OFF:
         client.side.principal = USER
@@ -324,7 +318,6 @@ def client_of(world: BrokerWorld, mode: str) -> MockConnection:
 
 
 def held(world: BrokerWorld, mode: str, api: ApiKey, version: int, path: Path, part: int = 1) -> Held:
-    """Send one request, and run the broker until it is answered or the connection closed."""
     clock = world.clock
     assert isinstance(clock, MeteredClock)
     client = client_of(world, mode)

@@ -103,7 +103,6 @@ class MemoryWorld:
         self.neighbour = Neighbour(self._neighbours)
 
     def run(self) -> None:
-        """Send all frames, then check everything."""
         gc_was_enabled = gc.isenabled()
         gc.disable()  # it would take its time in the middle of any frame
         try:
@@ -179,7 +178,6 @@ class MemoryWorld:
                 self.log.check()
 
     def _send(self, index: int) -> None:
-        """Send some frames of one client, in one read or in two."""
         peer = self._peers[index]
         apis = BEFORE_LOGIN if peer.principal == STRANGER and self.rng.random() < 0.8 else None
         gentle = index == 0 or (apis is not None and self.rng.random() < 0.7)
@@ -233,14 +231,12 @@ class MemoryWorld:
         self._peers[index] = self._peer(peer.principal)
 
     def _collect(self) -> None:
-        """Collect answers that came later."""
         for peer in self._parked:
             self._take_answers(peer)
         self._parked = [peer for peer in self._parked if peer.waiting]
         self.log.check()
 
     def _take_answers(self, peer: Peer) -> None:
-        """Take the answers to the client's frames, oldest first."""
         connection = peer.connection
         while connection.frames:
             payload = connection.frames.popleft()
@@ -297,7 +293,6 @@ class MemoryWorld:
         )
 
     def _learn(self, peer: Peer, frame: Sent, response: Message) -> None:
-        """Learn from the request as the broker decoded it."""
         request = request_in(frame.data)
         if request is not None:
             self.frames.facts.connection = peer.number
@@ -360,7 +355,6 @@ class MemoryWorld:
             raise Defect(f"at the end: {broken}") from broken
 
     def _check_nothing_is_left(self) -> None:
-        """Check that disconnected clients leave no connection or request."""
         self.sent.clear()
         self._neighbours.disconnect()
         del self._neighbours, self.neighbour
@@ -385,7 +379,6 @@ _OF_CLIENTS: Final = (Connection, RequestContext, AnswerSlot)
 
 
 def _rights_of_alice() -> list[Acl]:
-    """Return some rights on some of the resources."""
     of: list[tuple[ResourceKind, str, Operation]] = [
         (ResourceKind.TOPIC, "orders", Operation.ALL),
         (ResourceKind.TOPIC, "copies", Operation.DESCRIBE),

@@ -47,7 +47,6 @@ class Neighbour:
         self._heartbeat()
 
     def reconnect(self, client: Caller) -> None:
-        """Use another connection, perhaps after a restart of the broker."""
         self._client = client
         self._session_epoch = self._member_epoch = 0
         self._heartbeat()

@@ -30,8 +30,6 @@ _START: Final = struct.Struct(">hhi")
 
 
 class Outcome(Enum):
-    """The outcome of a frame."""
-
     NONE = "without error"
     ERRORS = "with errors"
     CLOSED = "closed"
@@ -50,7 +48,6 @@ def start_of(data: bytes) -> tuple[int, int, int] | None:
 
 
 def gets_no_answer(data: bytes) -> bool:
-    """Return whether the frame is a Produce request that wants no answer."""
     start = start_of(data)
     if start is None or start[0] != ApiKey.PRODUCE:
         return False
@@ -111,7 +108,6 @@ _KNOWN: Final = frozenset(int(code) for code in ErrorCode)
 
 
 def errors_in(response: object) -> Iterator[int]:
-    """Yield every error code in a message, at any depth."""
     if isinstance(response, list):
         for element in response:
             if not isinstance(element, Structure):

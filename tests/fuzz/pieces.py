@@ -54,7 +54,6 @@ def pieces_of(layout: StructLayout, data: bytes) -> list[Piece]:
 
 
 def uvarint_at(data: bytes, at: int) -> tuple[int, int]:
-    """Return an unsigned varint and the position after it."""
     value = 0
     for shift in range(0, 7 * _VARINT_BYTES, 7):
         byte = data[at]
@@ -150,5 +149,4 @@ def _width(element: str) -> int:
 
 
 def fields_of(layout: StructLayout) -> Iterator[FieldLayout]:
-    """Yield the fields of a version."""
     return (item for item in layout.fields if not item.absent)

@@ -34,7 +34,6 @@ MANY_CLOSED: Final = 20
 
 
 def _before(module: Any, first: Callable[[Any], None]) -> AbstractContextManager[object]:
-    """Make a handler call `first` with each request."""
     original = module.handle
 
     def handle(ctx: Any, request: Any) -> Any:
@@ -59,8 +58,6 @@ def handler_raises_on_null() -> AbstractContextManager[object]:
 
 
 def handler_trusts_a_number() -> AbstractContextManager[object]:
-    """Plant an allocation of the size that the request claims."""
-
     def take(request: Any) -> None:
         bytearray(min(max(request.max_bytes, request.max_records, request.max_wait_ms, 0), HUGE))
 

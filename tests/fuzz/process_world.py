@@ -57,7 +57,6 @@ class ProcessWorld:
         self._authorized = bool(seed % 2)
 
     def run(self) -> None:
-        """Send the frames, stop the broker, start it again."""
         config = {"group.initial.rebalance.delay.ms": "0"}
         if self._authorized:
             config |= {"authorizer.class.name": STANDARD, "super.users": "User:ANONYMOUS"}
@@ -126,7 +125,6 @@ class ProcessWorld:
         return WireClient(node.address, client_id=None, timeout_s=PATIENCE_S)
 
     def _send(self, node: Node, client: WireClient, thread: Path) -> WireClient:
-        """Send one frame; return the connection for the next one."""
         frame = self.frames.next(self._number, gentle=bool(self._number % 2))
         self.sent.append(frame)
         before = _cpu_ns(thread)

@@ -93,7 +93,6 @@ def _raw_field(data: bytes, name: str, value: int) -> bytes:
 
 
 def _damaged_payload(rng: Random, data: bytes) -> bytes:
-    """Change bytes of the records, with a correct CRC."""
     if len(data) <= _HEADER:
         return data
     payload = bytearray(data[_HEADER:])
@@ -109,7 +108,6 @@ def _shorter_payload(rng: Random, data: bytes) -> bytes:
 
 
 def _odd_records(rng: Random, _data: bytes) -> bytes:
-    """Return records whose lengths, counts and deltas disagree."""
     odd: Sequence[bytes] = (
         raw_record(rng.choice((0, -1, 5, 2**31 - 1))),
         raw_record(key=rng.choice((2**31 - 1, -2, 100))),

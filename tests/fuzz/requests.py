@@ -89,7 +89,6 @@ class ValidRequests:
 
 
 def _plain(rng: Random, field: FieldLayout) -> object:
-    """Return a meaningless value of the type."""
     spec = field.spec
     if spec.type.array:
         return []
@@ -109,7 +108,6 @@ def _plain(rng: Random, field: FieldLayout) -> object:
 
 
 def known_request(api: ApiKey) -> KnownMessage:
-    """Return the schema of an RPC's requests."""
     return known_messages()[codec(api).request_class.__name__]
 
 

@@ -30,7 +30,6 @@ class Result:
     rss_kb: int = 0
 
     def reported(self) -> str:
-        """Return a report for people, with the command that repeats the world."""
         again = f"replay: .venv/bin/python -m tests.fuzz --world {self.seed}"
         return "\n".join((f"world {self.seed}, after {self.taken} frames: {self.failure}", *self.last, again))
 
@@ -68,7 +67,6 @@ def _run_world(seed: int, frames: int) -> Result:
 
 
 def run_worlds(seeds: Iterable[int], jobs: int) -> Iterator[Result]:
-    """Yield every world's result when it is done."""
     if jobs == 1:
         yield from map(run_world, seeds)
         return

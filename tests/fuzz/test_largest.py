@@ -99,7 +99,6 @@ LONG: Final = (
 
 
 def longest_turn(mode: str, api: ApiKey, version: int, path: largest.Path, elements: int) -> CountingClock:
-    """Send a request and wait for its answer or the end of its connection."""
     world = largest.world_of(mode)
     clock = world.clock
     assert isinstance(clock, CountingClock)

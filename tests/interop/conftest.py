@@ -76,7 +76,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _outcomes(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[str, str, str]]:
-    """Yield each test's id, outcome, and reason for skipping."""
     for kind in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(kind, ()):
             outcome = "failed" if kind == "error" else kind

@@ -31,8 +31,6 @@ def why_no_judge() -> str | None:
 
 @dataclass(frozen=True)
 class Case:
-    """Bytes claimed to be a message of a version."""
-
     message: KnownMessage
     version: int
     data: bytes
@@ -76,7 +74,6 @@ def _answers(data: bytes) -> Iterator[bytes | str]:
 
 
 def run_judge(*arguments: str) -> str:
-    """Compile and run the judge; return its output."""
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", broker_class_path(), str(JUDGE), *arguments]
     done = finished(command, timeout_s=120)
     assert done.returncode == 0, done.stderr
@@ -84,7 +81,6 @@ def run_judge(*arguments: str) -> str:
 
 
 def kafka_schemas() -> Iterator[tuple[str, str]]:
-    """Yield file name and text of every message schema in Kafka's jars."""
     broker_class_path()
     for jar in SCHEMA_JARS:
         with zipfile.ZipFile(jars_of(KAFKA_VERSION) / f"{jar}-{KAFKA_VERSION}.jar") as archive:

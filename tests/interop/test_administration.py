@@ -23,7 +23,6 @@ Unique = Callable[[str], str]
 
 @pytest.fixture
 def topic(broker: BrokerUnderTest, unique: Unique) -> str:
-    """Make a topic of two partitions with ten records each."""
     broker.require(ApiKey.DELETE_RECORDS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_QUORUM)
     name = unique("topic")
     create_topic(broker.bootstrap, name, 2)
@@ -43,7 +42,6 @@ def librdkafka(broker: BrokerUnderTest) -> AdminClient:
 
 
 def earliest(broker: BrokerUnderTest, topic: str) -> list[int]:
-    """Return the first offset of both partitions."""
     with closing(Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "nobody", **QUIET})) as consumer:
         return [consumer.get_watermark_offsets(Place(topic, partition), 20)[0] for partition in range(2)]
 

@@ -17,7 +17,6 @@ Unique = Callable[[str], str]
 
 
 async def read_all(bootstrap: str, topic: str, partitions: int) -> Read:
-    """Read up to the current end offsets."""
     read = Read()
     places = [TopicPartition(topic, partition) for partition in range(partitions)]
     async with AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False) as consumer:

@@ -133,7 +133,6 @@ def shareq(*arguments: object) -> str:
 
 
 def read_all(bootstrap: str, topic: str, partitions: int) -> list[tuple[bytes | None, bytes | None]]:
-    """Return key and value of every committed record."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "reader", **COMMITTED, **QUIET})
     places = [TopicPartition(topic, partition, 0) for partition in range(partitions)]
     ends = {place.partition: consumer.get_watermark_offsets(place, timeout=20)[1] for place in places}

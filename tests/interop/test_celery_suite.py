@@ -46,7 +46,6 @@ QUICK: Final = ("test_dedup_chain_dispatch.py", "test_inspect.py", "test_worker.
 
 @pytest.fixture
 def redis_port(tmp_path: Path) -> Iterator[int]:
-    """Start an empty Redis for the test and return its port."""
     port = free_port()
     server = redis(port, tmp_path)
     server.start()
@@ -60,7 +59,6 @@ def on_shareq(broker: BrokerUnderTest, redis_port: int, folder: Path, file: str)
 
 
 def check(outcome: Outcome, file: str) -> None:
-    """Check that the outcome is that of the page; only priorities fail."""
     assert (len(outcome.passed), len(outcome.failed)) == TABLE[file][:2], outcome.failed
     assert set(outcome.failed) <= REFUSED
     for text in outcome.failed.values():

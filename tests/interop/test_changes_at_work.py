@@ -66,7 +66,6 @@ def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
 
 
 def config(broker: BrokerUnderTest, user: str, **more: object) -> dict[str, Any]:
-    """Return a config of librdkafka; names with `_` for `.`."""
     return {
         "bootstrap.servers": broker.bootstrap,
         "security.protocol": "SASL_PLAINTEXT",
@@ -90,7 +89,6 @@ def administer(broker: BrokerUnderTest, method: str, argument: object) -> None:
 
 
 def log_in(client: WireClient, user: str, password: str) -> SaslAuthenticateResponse:
-    """Log in with SCRAM, for the first time or again, and return the last answer."""
     assert client.call(SaslHandshakeRequest(SCRAM), 1, SaslHandshakeResponse).error_code == ErrorCode.NONE
     exchange = ScramClient([SCRAM], user, password)
     token = exchange.get_client_first().encode()
@@ -108,7 +106,6 @@ def outcome_of_login(broker: BrokerUnderTest, user: str, password: str) -> int:
 
 
 def is_closed(client: WireClient) -> bool:
-    """Return whether a request fails because the connection is closed."""
     try:
         client.call(MetadataRequest([]), 12, MetadataResponse)
     except (ConnectionClosed, ConnectionError):
@@ -215,7 +212,6 @@ def consumer(broker: BrokerUnderTest, user: str, topic: str, group: str, **more:
 
 
 def share_consumer(broker: BrokerUnderTest, user: str, topic: str, group: str) -> Reader:
-    """Run librdkafka's share consumer, which accepts every record."""
     entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=[entry])
     administer(broker, "incremental_alter_configs", [resource])

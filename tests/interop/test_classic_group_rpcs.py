@@ -27,8 +27,6 @@ Unique = Callable[[str], str]
 
 
 class Member:
-    """One connection, and the last JoinGroup response."""
-
     def __init__(self, broker: BrokerUnderTest, group: str, instance: str | None = None) -> None:
         self.wire = WireClient(("127.0.0.1", broker.port), client_id="app")
         self.group, self.instance = group, instance
@@ -97,7 +95,6 @@ class Member:
 
 @pytest.fixture
 def member(broker: BrokerUnderTest, unique: Unique) -> Iterator[Callable[..., Member]]:
-    """Return a maker of members of one group, whose coordinator is known."""
     group = unique("group")
     made: list[Member] = []
 

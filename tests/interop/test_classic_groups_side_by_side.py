@@ -55,7 +55,6 @@ class Side:
         return self.names.setdefault(member_id, f"m{len(self.names) - 1}")
 
     def receive(self, number: int, within_s: float) -> Reported:
-        """Return the answer to the waiting request, if it arrives in time."""
         wire = self.clients[number].wire
         if not select.select([wire._socket], [], [], within_s)[0]:
             return ("waits",)
@@ -132,7 +131,6 @@ def wait_for_coordinator(broker: BrokerUnderTest) -> None:
 
 
 def a_step(rng: Random) -> tuple[str, int, tuple[int | str | bool, ...]]:
-    """Return a client's step, its number, and its arguments."""
     what = rng.choices(("join", "sync", "beat", "leave"), (10, 8, 3, 2))[0]
     number = rng.randrange(len(INSTANCES))
     if what == "join":

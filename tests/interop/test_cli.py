@@ -95,7 +95,6 @@ def has_queues(shell: Shell) -> bool:
 
 
 def test_no_command_is_left_out(shell: Shell, broker: BrokerUnderTest) -> None:
-    """Each command has run here, except those that this broker refuses by design."""
     if not {"topics list", "transactions abort"} <= shell.seen:
         pytest.skip("the other tests have not run")
     refused = OURS_ALONE if broker.kind == "apache" else set[str]()
@@ -106,7 +105,6 @@ def test_no_command_is_left_out(shell: Shell, broker: BrokerUnderTest) -> None:
 
 
 def lines_of(java: JavaDriver, broker: BrokerUnderTest, tool: str, *arguments: str) -> list[list[str]]:
-    """Return the words of each line that a tool prints, without empty ones."""
     done = java.tool(tool, "--bootstrap-server", broker.bootstrap, *arguments)
     assert done.code == 0, done.output
     return [line.split() for line in done.out.splitlines() if line.strip()]

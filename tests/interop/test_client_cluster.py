@@ -53,7 +53,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 
 @pytest.fixture
 def network(cluster: KafkaCluster) -> Iterator[Network]:
-    """Yield a network that knows one node at first."""
     network = Network(ClientConfig.from_properties(cluster.client_properties(1)))
     yield network
     network.close()
@@ -155,7 +154,6 @@ def test_a_login_that_runs_out_does_not_cost_the_connection(network: Network) ->
 
 
 def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network, topic: str) -> None:
-    """The client learns of the move only from the answers it gets."""
     topic_id = network.topic_ids([topic])[topic]
     old = network.leader(topic_id, 0)
     assert old is not None
@@ -192,7 +190,6 @@ def places(ranges: Sequence[AcquiredRange] | Sequence[AckRange]) -> set[Place]:
 
 
 def acquire(consumer: ShareRangeConsumer, wanted: set[Place]) -> list[AcquiredRange]:
-    """Poll until all of these are acquired."""
     acquired: list[AcquiredRange] = []
 
     def poll() -> bool:

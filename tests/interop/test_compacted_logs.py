@@ -94,7 +94,6 @@ def compacted(broker: BrokerUnderTest) -> Compacted:
 
 @contextmanager
 def stopped(broker: BrokerUnderTest) -> Iterator[None]:
-    """Stop the broker for the block, so that nothing changes its files."""
     broker.stop()
     try:
         yield

@@ -53,19 +53,15 @@ def started(stack: ExitStack, process: ConnectProcess) -> None:
 
 
 class Files:
-    """A file that a source reads, and one that a sink writes."""
-
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self._read, self._written = folder / "read.txt", folder / "written.txt"
         self._count = 0
 
     def source(self, topic: str) -> dict[str, str]:
-        """Return the properties of a source."""
         return {"connector.class": SOURCE, "tasks.max": "1", "file": str(self._read), "topic": topic}
 
     def sink(self, topic: str) -> dict[str, str]:
-        """Return the properties of a sink."""
         return {"connector.class": SINK, "tasks.max": "1", "file": str(self._written), "topics": topic}
 
     def add(self) -> None:
@@ -75,11 +71,9 @@ class Files:
 
     @property
     def arrived(self) -> list[str]:
-        """The lines that the sink has written."""
         return self._written.read_text().splitlines() if self._written.exists() else []
 
     def wait(self, process: ConnectProcess) -> None:
-        """Wait until each line has been written."""
         expected = {f"line {number}" for number in range(self._count)}
         wait_until(
             lambda: expected <= set(self.arrived) or not process.is_running, PATIENCE_S, f"{len(self.arrived)} lines"
@@ -87,12 +81,10 @@ class Files:
         assert expected == set(self.arrived), process.log[-4000:]
 
     def check_once(self) -> None:
-        """Check that all lines were written, in their order, and each once."""
         assert self.arrived == [f"line {number}" for number in range(self._count)]
 
 
 def values_in(bootstrap: str, topic: str) -> list[bytes]:
-    """Return the values of all committed records in a topic with one partition."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "reader", "isolation.level": "read_committed", **QUIET}
     consumer = Consumer({**settings, "enable.partition.eof": True})
     try:
@@ -107,7 +99,6 @@ def values_in(bootstrap: str, topic: str) -> list[bytes]:
 
 
 def committed_by(bootstrap: str, group: str, topic: str) -> int:
-    """Return a group's committed offset of the first partition."""
     admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
     asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])]
     (partition,) = admin.list_consumer_group_offsets(asked)[group].result(30).topic_partitions
@@ -143,8 +134,6 @@ def test_a_standalone_worker_goes_on_where_it_was(
 
 
 class Workers:
-    """Distributed workers of one group, all with exactly-once sources."""
-
     def __init__(self, stack: ExitStack, broker: BrokerUnderTest, unique: Unique, folder: Path) -> None:
         self._stack = stack
         self._folder = folder
@@ -165,7 +154,6 @@ class Workers:
                 self._properties[f"{name}.storage.partitions"] = "2"
 
     def start(self) -> Worker:
-        """Start one more, and wait until it answers."""
         worker = Worker(self._folder / f"worker-{len(self.running)}", DISTRIBUTED, self._properties)
         started(self._stack, worker)
         self.running.append(worker)
@@ -182,7 +170,6 @@ def _answers(worker: Worker) -> bool:
 
 
 def _add(worker: Worker, name: str, properties: Mapping[str, str]) -> None:
-    """Create a connector, and wait until it runs with its task."""
     wait_until(lambda: _put(worker, name, properties), PATIENCE_S, f"connector {name}")
     wait_until(lambda: worker.states(name) == ["RUNNING"] * 2, PATIENCE_S, f"{name} runs")
 

@@ -35,13 +35,10 @@ _CONFIG = "--command-config"
 
 
 class ConsoleClient:
-    """A client of the console at `url`, with the token."""
-
     def __init__(self, url: str) -> None:
         self._url = url
 
     def get(self, name: str, **given: str | int) -> Any:
-        """Return a view's data, or the answer to a question."""
         answer = self._ask(f"{name}?{urllib.parse.urlencode(given)}", None)
         if "made_ms" not in answer:
             return answer
@@ -60,7 +57,6 @@ class ConsoleClient:
 
 @pytest.fixture(scope="module")
 def properties(broker: BrokerUnderTest) -> str | None:
-    """Return a property file, if clients log in."""
     given = tool_arguments(("--bootstrap-server", broker.bootstrap))
     return given[given.index(_CONFIG) + 1] if _CONFIG in given else None
 

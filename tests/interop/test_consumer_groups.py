@@ -59,7 +59,6 @@ def test_different_clients_in_one_group(broker: BrokerUnderTest, unique: Unique)
 def test_a_static_member_that_comes_back_has_its_own_again(
     broker: BrokerUnderTest, unique: Unique, client: str
 ) -> None:
-    """A static member is restarted, while the others keep their partitions."""
     a_static_member_comes_back(Work(broker, unique, CLIENTS_OF_KIP_848), client)
 
 

@@ -48,7 +48,6 @@ BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000", "message.m
 
 @pytest.fixture
 def scene(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Make]:
-    """Return a maker of the test's scene."""
     with scenes(broker, unique) as make:
         yield make
 

@@ -47,7 +47,6 @@ CODECS = [codec for codec in Compression if codec is not Compression.NONE]
 
 @pytest.fixture
 def scene(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Make]:
-    """Return a maker of the test's scene."""
     with scenes(broker, unique) as make:
         yield make
 
@@ -234,7 +233,6 @@ def refusing(here: Scene, trouble: str) -> None:
 
 
 def joined(here: Scene) -> Member | None:
-    """Return a member once the rights apply."""
     try:
         return here.join()
     except AssertionError:
@@ -242,7 +240,6 @@ def joined(here: Scene) -> Member | None:
 
 
 def transact(here: Scene, values: list[bytes], codec: Compression, *, commits: bool) -> None:
-    """Write one batch in one transaction and end it."""
     transactor = Transactor(here.client, transactional_id=f"tx-{here.topic}")
     find = FindCoordinatorRequest(key_type=1, coordinator_keys=[transactor.transactional_id])
 

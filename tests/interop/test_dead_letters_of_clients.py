@@ -33,8 +33,6 @@ Unique = Callable[[str], str]
 
 
 class Said(NamedTuple):
-    """A letter as a client shows it; headers in order."""
-
     offset: int
     value: str
     headers: list[tuple[str, str]]
@@ -87,7 +85,6 @@ def headers(message: Message) -> dict[str, str]:
 
 
 def read_by_java(broker: BrokerUnderTest, queue: str, partition: int, count: int) -> list[Said]:
-    """Read by KafkaConsumer."""
     consumer = programs.java()
     try:
         answer = consumer.call("fetch", bootstrap=broker.bootstrap, topic=queue, partition=partition, count=count)
@@ -97,7 +94,6 @@ def read_by_java(broker: BrokerUnderTest, queue: str, partition: int, count: int
 
 
 def read_by_console(broker: BrokerUnderTest, java: JavaDriver, queue: str, partition: int, count: int) -> list[Said]:
-    """Read by the console consumer, with print.headers."""
     arguments = ["--bootstrap-server", broker.bootstrap, "--topic", queue, "--partition", str(partition)]
     arguments += ["--offset", "earliest", "--max-messages", str(count), "--timeout-ms", "20000"]
     for shown in ("print.headers", "print.offset"):

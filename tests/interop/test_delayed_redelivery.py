@@ -68,7 +68,6 @@ def delayed(broker: BrokerUnderTest, unique: Unique) -> Iterator[tuple[str, Memb
 
 
 def values_of(output: str) -> list[dict[str, Any]]:
-    """Return the formatter's values: JSON objects without separators."""
     decoder, position, values = json.JSONDecoder(), output.index("{"), list[dict[str, Any]]()
     while position < len(output) and output[position] == "{":
         shown, position = decoder.raw_decode(output, position)

@@ -40,7 +40,6 @@ _ADDRESS: Final = re.compile(r"\b(?:localhost|127\.0\.0\.1):9092\b")
 
 
 def blocks(page: str, begin: str) -> list[str]:
-    """Return the page's blocks that begin with this kind of command."""
     return [text for _, text in _BLOCK.findall((DOCS / page).read_text()) if text.startswith(begin)]
 
 
@@ -53,7 +52,6 @@ def commands(block: str) -> Iterator[tuple[list[str], str]]:
 
 
 def tool(java: JavaDriver, bootstrap: str, words: list[str]) -> ToolResult:
-    """Run a tool, which must succeed, on this broker."""
     name, *arguments = [_ADDRESS.sub(bootstrap, word) for word in words]
     result = java.tool(TOOLS[name], *arguments)
     assert result.code == 0, f"{words}: {result.output}"
@@ -82,7 +80,6 @@ def test_quotas(java: JavaDriver) -> None:
     ("page", "group"), [("redelivery.md", "packers"), ("order-by-key.md", "workers"), ("dead-letters.md", "packers")]
 )
 def test_properties_of_a_group(java: JavaDriver, page: str, group: str) -> None:
-    """The page sets properties of the group, of the broker and of a queue."""
     with Broker() as broker:
         given: dict[str, str] = {}
         for block in blocks(page, "kafka-"):

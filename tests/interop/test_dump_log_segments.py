@@ -28,7 +28,6 @@ class Used:
     group: str
 
     def files(self, topic: str, suffix: str) -> list[Path]:
-        """Return the files of all partitions that are not empty."""
         return sorted(file for file in self.broker.data_dir.glob(f"{topic}-*/*{suffix}") if file.stat().st_size)
 
 
@@ -108,7 +107,6 @@ def test_group_records(java: JavaDriver, used: Used) -> None:
 
 
 def test_producer_snapshots(java: JavaDriver, used: Used) -> None:
-    """Snapshots are written when a segment rolls."""
     files = used.files(used.topic, ".snapshot")
     assert files
     assert "producerId:" in dump(java, "--files", comma(files))

@@ -51,8 +51,6 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A client using a broker, with names of its own."""
-
     client: Client
     bootstrap: str
     data_dir: Path
@@ -62,11 +60,9 @@ class Case:
         return self.client.call(do, bootstrap=self.bootstrap, login=None, **arguments)
 
     def first_batch(self, topic: str) -> BatchHeader:
-        """Return the header of the log's first batch on disk."""
         return read_header((self.data_dir / f"{topic}-0" / f"{0:020}.log").read_bytes())
 
     def topic(self, *values: str) -> str:
-        """Create a topic with one partition and these records."""
         topic = self.unique(f"topic-{next(_numbers)}")
         create_topic(self.bootstrap, topic)
         if values:
@@ -99,7 +95,6 @@ class Case:
 
 
 def check_produce(case: Case, **settings: object) -> BatchHeader:
-    """Produce, and return the header of the first batch as stored."""
     topic = case.topic()
     values = [f"value {number} " * 20 for number in range(50)]
     case.call("produce", topic=topic, values=values, **settings)
@@ -153,7 +148,6 @@ def check_offsets(case: Case) -> None:
 
 
 def check_group(case: Case, protocol: str = "classic") -> None:
-    """Check that a second member continues where the first has committed."""
     topic, group = case.topic("a", "b", "c"), case.unique("group")
     assert case.call("group", topic=topic, group=group, protocol=protocol, count=3)["values"] == ["a", "b", "c"]
     produce(case.bootstrap, topic, [(0, b"d")])
@@ -165,7 +159,6 @@ def check_consumer_group(case: Case) -> None:
 
 
 def check_static_member(case: Case) -> None:
-    """Check that a static member stays one after closing, and resumes when it returns."""
     topic, group, admin = case.topic("a"), case.unique("group"), case.admin()
     for values in (["a"], ["b"]):
         call = case.call("group", topic=topic, group=group, protocol="classic", count=1, instance="packer-1")
@@ -200,7 +193,6 @@ def check_transactions(case: Case) -> None:
 
 
 def check_transactional_id(case: Case) -> None:
-    """Check that the next producer takes over the id of one that has ended."""
     topic, name = case.topic(), case.unique("transaction")
     for value in ("a", "b", "c"):
         case.call("produce", topic=topic, values=[value], transaction=name)
@@ -285,7 +277,6 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest) -> Iterator[Outcomes]:
-    """Collect the outcomes, and write them to the document at the end if requested."""
     seen: Outcomes = {}
     yield seen
     if request.config.getoption("--update-clients-table"):
@@ -326,7 +317,6 @@ def test_feature(
 
 @pytest.fixture(scope="module")
 def guarded(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    """Run a broker whose clients must authenticate."""
     with guarded_broker(broker_kind, plain=["admin"], scram=["admin"], super_users=["admin"]) as broker:
         login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "admin"}
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login, "sasl.password": PASSWORD, **QUIET})

@@ -59,7 +59,6 @@ class Admin:
     topic_id: bytes = b""
 
     def listed(self, version: int, states: list[str] | None = None, types: list[str] | None = None) -> list[str]:
-        """Return state and type of the group, if listed."""
         answer = self.client.call(ListGroupsRequest(states or [], types or []), version, ListGroupsResponse)
         assert answer.error_code == NONE
         found = [group for group in answer.groups if group.group_id == self.group]

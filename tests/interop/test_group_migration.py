@@ -89,7 +89,6 @@ class Migration:
         *others: GroupMember,
         instance: str | None = None,
     ) -> GroupMember:
-        """Replace a member by one with that protocol."""
         old.close()
         new = self.start(protocol, client, instance)
         self.work.wait_for_assignment(new, *others)

@@ -226,14 +226,12 @@ class Side:
         return client.go_for_a_while()
 
     def stray(self, name: str) -> Reported:
-        """Return the answer to a member that is one generation behind."""
         client = self.clients[name]
         if isinstance(client, New):
             return ()
         return (client.beat(client.generation - 1), client.sync(generation=client.generation + 1).error_code)
 
     def rest(self) -> Reported:
-        """Let all clients continue until nothing changes."""
         for _ in range(ROUNDS):
             reported = [self.clients[name].go_on() for name in self.active]
             if all(each == (ErrorCode.NONE,) or each[0] == "beat" for each in reported) and self._is_stable():
@@ -244,7 +242,6 @@ class Side:
         return self.look()[1] in ("Stable", "Empty") or not self.active
 
     def look(self) -> Reported:
-        """Return the group as administrators see it."""
         listed = self.probe.wire.call(ListGroupsRequest(), 5, ListGroupsResponse).groups
         kinds = [
             (each.group_type, each.protocol_type, each.group_state) for each in listed if each.group_id == self.group
@@ -284,7 +281,6 @@ def brokers(both_brokers: list[BrokerUnderTest]) -> list[BrokerUnderTest]:
 
 
 def _wait_until_assigned(broker: BrokerUnderTest) -> None:
-    """Wait until the coordinator knows the topic."""
     client = New(broker, "probe", "probe", None)
     end = time.monotonic() + 30
     while client.ask()[-1] != PARTITIONS and time.monotonic() < end:

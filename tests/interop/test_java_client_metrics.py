@@ -31,7 +31,6 @@ def first_records(consumer: JavaShareConsumer) -> list[Delivered]:
 
 
 def all_records(consumer: JavaShareConsumer, number: int) -> list[Delivered]:
-    """Poll this many records, acknowledging those of each poll."""
     got: list[Delivered] = []
     deadline = time.monotonic() + 30
     while len(got) < number:

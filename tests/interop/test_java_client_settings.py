@@ -39,7 +39,6 @@ Unique = Callable[[str], str]
 
 @pytest.fixture(scope="module", autouse=True)
 def proxy(broker: BrokerUnderTest) -> Iterator[RecordingProxy]:
-    """Run a proxy whose address the broker advertises."""
     with RecordingProxy(PROXY_PORT, broker.port) as proxy:
         yield proxy
 
@@ -117,7 +116,6 @@ def settled(client: WireClient, group: str) -> bool | None:
 
 
 def heartbeats(proxy: RecordingProxy) -> list[str]:
-    """Return the group of each heartbeat sent."""
     return [
         asked.request.group_id
         for asked in proxy.of(ApiKey.SHARE_GROUP_HEARTBEAT)

@@ -20,7 +20,6 @@ Place = tuple[int, int]
 
 
 def poll_until(consumer: JavaShareConsumer, timeout_s: float = 30) -> list[Delivered]:
-    """Return the first records that come."""
     deadline = time.monotonic() + timeout_s
     while not (records := consumer.poll()):
         assert time.monotonic() < deadline, f"nothing within {timeout_s} s"
@@ -138,7 +137,6 @@ def test_acquire_mode(broker: BrokerUnderTest, java: JavaDriver, unique: Unique,
 def test_restart_loses_nothing_and_revives_nothing(
     broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
 ) -> None:
-    """The broker is restarted under two working consumers."""
     records = 1000
     topic, group = filled_topic(broker, unique, 2, records, batch_records=20)
     consumers = [

@@ -167,7 +167,6 @@ def run(suite: Path, left_out: Mapping[str, str]) -> Outcome:
 
 
 def run_alone(suite: Path, names: list[str], left_out: Mapping[str, str]) -> Outcome:
-    """Run these tests again, one after the other."""
     outcome = Outcome()
     for name in names:
         for file in SHARDS:
@@ -186,7 +185,6 @@ def exactly(name: str) -> str:
 
 
 def folder_of(suite: Path, program_name: str) -> Path:
-    """Return the folder of a program's package, in which `go test` would run it."""
     package = program_name.removesuffix(".test")
     path = KAFKA_GO if package == "kafka-go" else f"{KAFKA_GO}/{package}"
     found = subprocess.run(

@@ -18,7 +18,6 @@ Unique = Callable[[str], str]
 
 
 def producer(bootstrap: str, **settings: object) -> KafkaProducer:
-    """Return a producer that retries until the broker is back."""
     return KafkaProducer(
         bootstrap_servers=bootstrap,
         acks="all",
@@ -30,7 +29,6 @@ def producer(bootstrap: str, **settings: object) -> KafkaProducer:
 
 
 def read_all(bootstrap: str, topic: str, partitions: int) -> Read:
-    """Read up to the current end offsets."""
     read = Read()
     places = [TopicPartition(topic, partition) for partition in range(partitions)]
     with closing(KafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False)) as consumer:

@@ -37,7 +37,6 @@ def test_class_of_tests(request: pytest.FixtureRequest, broker_kind: Kind, suite
 def test_those_that_no_outside_broker_can_be_given(
     request: pytest.FixtureRequest, broker_kind: Kind, suite: Suite
 ) -> None:
-    """They are counted, so that none is forgotten."""
     found = in_words({name_of(method): Result("left out", INSIDE_ONLY[suite]) for method in methods(suite)})
     if request.config.getoption("--update-kafka-tests"):
         update(broker_kind, suite, found)

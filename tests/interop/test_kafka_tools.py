@@ -29,7 +29,6 @@ class Tools:
         self._bootstrap = broker.bootstrap
 
     def run(self, tool: str, *arguments: str, code: int = 0) -> str:
-        """Run a tool and return its output."""
         result = self._java.tool(tool, "--bootstrap-server", self._bootstrap, *arguments)
         assert result.code == code, result.output
         return result.output
@@ -41,7 +40,6 @@ class Tools:
         return self.run("kafka.admin.ConfigCommand", *arguments)
 
     def share_groups(self, *arguments: str) -> list[list[str]]:
-        """Return the words of each non-empty line."""
         output = self.run("consumer.group.ShareGroupCommand", *arguments)
         assert "Error:" not in output, output
         return [line.split() for line in output.splitlines() if line.strip()]
@@ -53,7 +51,6 @@ def tools(java: JavaDriver, broker: BrokerUnderTest) -> Tools:
 
 
 def share_some(broker: BrokerUnderTest, group: str, topic: str, partitions: int, records: int) -> None:
-    """Create the topic and let the group finish all its records."""
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, partitions)
     produce(broker.bootstrap, topic, ((number % partitions, b"%d" % number) for number in range(records)))

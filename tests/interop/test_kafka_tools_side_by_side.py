@@ -72,7 +72,6 @@ SETTINGS = {
 
 
 def play(scenario: Scenario, kind: Kind, java: JavaDriver, folder: Path) -> list[Step]:
-    """Return the scenario's transcript on a new broker."""
     folder.mkdir()
     broker = BrokerUnderTest(kind, SETTINGS)
     try:

@@ -33,7 +33,6 @@ def clusters(broker: BrokerUnderTest) -> Iterator[list[str]]:
 
 
 def begin(bootstrap: str) -> None:
-    """Write records, some of them in transactions, one of which is aborted."""
     shell = Shell(bootstrap)
     shell.ok("topics", "create", TOPIC, "--partitions", "2")
     shell.ok("configs", "alter", "group", PACKERS, "--set", "share.auto.offset.reset=earliest")
@@ -120,7 +119,6 @@ def test_what_groups_have_done_is_known_where_they_go_on(clusters: list[str]) ->
 
 @pytest.mark.parametrize("way", ["there", "back"])
 def test_workers_go_on_while_commands_are_killed(clusters: list[str], way: str) -> None:
-    """No record is lost, and no confirmed one is redelivered."""
     first, middle, _ = clusters
     old, new = (first, middle) if way == "there" else (middle, first)
     filled(old)

@@ -49,7 +49,6 @@ def target_of(broker: BrokerUnderTest) -> Iterator[GroupsOfTarget]:
 
 
 def member_of(broker: BrokerUnderTest, group: str, topic: str) -> LibrdkafkaMember:
-    """Return a member that has not fetched yet."""
     settings = {"bootstrap.servers": broker.bootstrap, "group.id": group, "share.acknowledgement.mode": "explicit"}
     member = LibrdkafkaMember({**settings, **QUIET})
     member.subscribe([topic])
@@ -57,12 +56,10 @@ def member_of(broker: BrokerUnderTest, group: str, topic: str) -> LibrdkafkaMemb
 
 
 def taken(member: LibrdkafkaMember) -> int:
-    """Return the number of records that it acquires."""
     return sum(each.error() is None for each in member.poll(1.0))
 
 
 def filled(broker: BrokerUnderTest, topic: str) -> dict[Partition, ShareState]:
-    """Return the state to write for each partition of a topic with records."""
     shell = Shell(broker.bootstrap)
     shell.ok("topics", "create", topic, "--partitions", "2")
     for partition in (0, 1):

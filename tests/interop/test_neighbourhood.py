@@ -69,7 +69,6 @@ def transaction(bootstrap: str, transactional_id: str, value: bytes, *, commit: 
 
 
 def shared(bootstrap: str, topic: str, wanted: int) -> list[bytes]:
-    """Return the values that a share group accepts, until there are enough."""
     consumer = ShareConsumer({"bootstrap.servers": bootstrap, "group.id": "workers", **QUIET})
     consumer.subscribe([topic])
     found: list[bytes] = []
@@ -103,7 +102,6 @@ def fill(bootstrap: str) -> None:
 
 
 def digest(folder: Path) -> dict[str, str]:
-    """Return the digest of every file, by its path."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -170,7 +168,6 @@ def test_everything_goes_on(source: Source, data: Path) -> None:
 
 
 def formatted(folder: Path, cluster_id: str, *features: str) -> ApacheKafka:
-    """Return an Apache Kafka that is formatted but not started."""
     options = [word for feature in features for word in ("--feature", feature)]
     kafka = ApacheKafka(folder, APACHE_SETTINGS, APACHE_JVM, format_options=options, cluster_id=cluster_id)
     kafka.format()
@@ -290,7 +287,6 @@ def test_a_folder_with_something_in_it_is_refused(source: Source, tmp_path: Path
 
 
 def test_a_start_on_it_is_refused_and_changes_nothing(source: Source) -> None:
-    """The folder is not ours, so nothing in it is renamed."""
     before = digest(source.folder)
     done = shareq("serve", "--data-dir", source.folder, "--listen", "127.0.0.1:0")
     assert done.returncode != 0

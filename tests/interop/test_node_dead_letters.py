@@ -21,7 +21,6 @@ CONSENT = {"3.9.1": ("shareq.dlq.topics=dlq.*",), "4.3.1": ("shareq.dlq.topics=o
 
 @pytest.fixture(params=CONSENT)
 def cluster(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """Yield version and address of a broker of Apache Kafka."""
     version = request.param
     missing = apache_kafka.why_unavailable(version)
     if missing is not None:

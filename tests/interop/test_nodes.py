@@ -148,7 +148,6 @@ def test_what_one_node_confirmed_another_one_knows(tmp_path: Path, plain: Apache
 
 @pytest.fixture(params=["ours", "apache"], scope="module")
 def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsBroker]:
-    """Run a cluster of one TLS broker: shareq, or Apache Kafka."""
     kind: Kind = request.param
     missing = certificates.why_unavailable() or (apache_kafka.why_unavailable() if kind == "apache" else None)
     if missing is not None:
@@ -208,7 +207,6 @@ def wanted(case: str) -> Wanted:
 
 
 def name_of(case: str, resource: Resource) -> str:
-    """Return the resource on which a case lacks the right."""
     return {Resource.TOPIC: "state", Resource.GROUP: "group"}.get(resource, case) + (
         "-check" if resource is Resource.TRANSACTIONAL_ID else f"-{case}"
     )

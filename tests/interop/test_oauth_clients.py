@@ -95,8 +95,6 @@ def confluent(
 
 
 class Provider(AbstractTokenProvider):  # type: ignore[misc]
-    """The token provider of kafka-python."""
-
     def __init__(self, token: Callable[[], str]) -> None:
         super().__init__()
         self._token = token
@@ -106,8 +104,6 @@ class Provider(AbstractTokenProvider):  # type: ignore[misc]
 
 
 class AioProvider(AioTokenProvider):  # type: ignore[misc]
-    """The token provider of aiokafka."""
-
     def __init__(self, token: Callable[[], str]) -> None:
         self._token = token
 
@@ -237,7 +233,6 @@ async def test_what_clients_make_of_a_refused_token(broker: BrokerUnderTest) -> 
 
 
 def answers(broker: BrokerUnderTest, *words: bytes) -> list[SaslAuthenticateResponse]:
-    """Return the answers to these hand-written client messages."""
     with WireClient(("127.0.0.1", broker.port)) as client:
         found = client.call(SaslHandshakeRequest("OAUTHBEARER"), 1, SaslHandshakeResponse)
         assert (found.error_code, found.mechanisms) == (0, ["OAUTHBEARER"])

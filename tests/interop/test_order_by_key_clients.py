@@ -66,7 +66,6 @@ def test_librdkafka_gets_each_record_as_it_was_and_those_of_a_key_in_order(
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_javas_console_consumer_gets_each_record_once(broker: BrokerUnderTest, ordered: tuple[str, Sent]) -> None:
-    """The consumer checks the CRC of every batch."""
     name, sent = ordered
     options = tool_arguments(("--bootstrap-server", broker.bootstrap, "--topic", name, "--group", name))
     limits = ("--max-messages", str(RECORDS), "--timeout-ms", "30000")

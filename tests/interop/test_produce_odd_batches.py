@@ -35,7 +35,6 @@ def client(broker: BrokerUnderTest) -> Iterator[WireClient]:
 
 @pytest.fixture(scope="module")
 def topics() -> dict[tuple[tuple[str, str], ...], str]:
-    """Collect the topics created so far, by settings."""
     return {}
 
 
@@ -50,7 +49,6 @@ def send(client: WireClient, topic: str, records: bytes) -> PartitionProduceResp
 
 
 def stored(client: WireClient, topic: str, offset: int, now_ms: int) -> Answer:
-    """Return the readable part of the batch at `offset`."""
     records = fetch(client, fetch_request(topic, offset, partition_max_bytes=1, max_wait_ms=1000)).records
     assert records is not None
     header = read_header(records)

@@ -55,7 +55,6 @@ def member(broker: BrokerUnderTest, group: str, *topics: str) -> Iterator[ShareR
 
 
 def acquire(consumer: ShareRangeConsumer, records: int, *, max_records: int = 10_000) -> list[AcquiredRange]:
-    """Poll until so many records are there."""
     acquired: list[AcquiredRange] = []
     deadline = time.monotonic() + WAIT_S
     while sum(one.last - one.first + 1 for one in acquired) < records:
@@ -226,7 +225,6 @@ def test_a_fetch_brings_exactly_the_batches_of_a_range(broker: BrokerUnderTest, 
 
 @pytest.mark.parametrize("most", [500, 50])
 def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, unique: Unique, most: int) -> None:
-    """Whole batches are fetched, even one larger than an answer may be."""
     topic, _ = filled_topic(broker, unique, 1, 300, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes=str(most)))
     fetched = list(fetcher.fetch(id_of(broker, topic), topic, 0, 3, 287))
@@ -314,8 +312,6 @@ def id_of(broker: BrokerUnderTest, topic: str) -> bytes:
 
 
 def create_topic_again(broker: BrokerUnderTest, topic: str) -> None:
-    """Create the topic again as soon as the broker has removed the old one."""
-
     def attempt() -> bool | None:
         try:
             create_topic(broker.bootstrap, topic, 1)

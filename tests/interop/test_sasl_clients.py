@@ -145,7 +145,6 @@ def test_rights_are_granted_and_taken_away(broker: BrokerUnderTest) -> None:
 
 
 def share_errors(broker: BrokerUnderTest, group: str) -> set[str]:
-    """Return the error that a share consumer gets, or its records."""
     consumer = ShareConsumer({**confluent(broker, "carol", "SCRAM-SHA-512"), "group.id": group})
     consumer.subscribe(["t"])
     seen: set[str] = set()

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.interop
 
 
 def client_properties(folder: Path, user: str, mechanism: str, password: str = PASSWORD) -> Path:
-    """Create a file for `--command-config`."""
     module = PLAIN_MODULE if mechanism == "PLAIN" else SCRAM_MODULE
     path = folder / f"{user}-{mechanism}.properties"
     path.write_text(
@@ -32,8 +31,6 @@ def client_properties(folder: Path, user: str, mechanism: str, password: str = P
 
 
 class Tools:
-    """The tools with address and credentials filled in."""
-
     def __init__(self, java: JavaDriver, broker: BrokerUnderTest, folder: Path) -> None:
         self.java = java
         self.bootstrap = broker.bootstrap

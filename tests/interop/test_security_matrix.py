@@ -54,7 +54,6 @@ def client(request: pytest.FixtureRequest, broker: TlsBroker) -> Iterator[tuple[
 
 
 def produces(client: Client, broker: TlsBroker, topic: str, place: dict[str, object]) -> None:
-    """Produce, and read it with another client."""
     client.call("produce", topic=topic, values=VALUES, **place)
     found = CLIENTS["librdkafka"]().call("fetch", topic=topic, count=len(VALUES), bootstrap=broker.plain)["records"]
     assert [record["value"] for record in found] == VALUES
@@ -66,7 +65,6 @@ def consumes(client: Client, topic: str, place: dict[str, object]) -> None:
 
 
 def shares(client: Client, broker: TlsBroker, topic: str, place: dict[str, object]) -> None:
-    """Consume from the start of the log, with each record delivered once."""
     group = f"group-of-{topic}"
     read_from_start(broker.plain, group)
     delivered = client.call("share", topic=topic, group=group, count=len(VALUES), **place)["deliveries"]

@@ -36,7 +36,6 @@ PATIENCE_S: Final = 150.0
 
 @pytest.fixture(params=["ours", *(release.name for release in transcripts.RELEASES)], scope="module")
 def cluster(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yield the address of a cluster."""
     name: str = request.param
     if name == "ours":
         with Broker() as broker:
@@ -56,8 +55,6 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 class Nodes:
-    """Nodes that share the work."""
-
     def __init__(self, stack: ExitStack, folder: Path, cluster: str) -> None:
         self._stack = stack
         self._folder = folder
@@ -66,7 +63,6 @@ class Nodes:
         self.running: list[NodeProcess] = []
 
     def start(self, count: int) -> None:
-        """Start this many nodes, and wait until all are members."""
         began = [self._stack.enter_context(command_line(self._folder, self._start)) for _ in range(count)]
         for node in began:
             node.wait_until_ready()
@@ -74,7 +70,6 @@ class Nodes:
         self.shared()
 
     def shared(self) -> None:
-        """Wait until each node owns its part."""
         share = f"{len(self.running)} nodes, {SLOTS // len(self.running)} slots here"
         for node in self.running:
             until(lambda node=node: share in _last_map(node), f"{share}: {_last_map(node)}")  # type: ignore[misc]
@@ -94,7 +89,6 @@ def _last_map(node: NodeProcess) -> str:
 
 
 def leaders(node: NodeProcess, topics: Sequence[str]) -> dict[str, int]:
-    """Return the leader of each topic's partition in a node's metadata."""
     admin = AdminClient({"bootstrap.servers": node.bootstrap, **QUIET})
 
     def leader(topic: str) -> int:
@@ -105,7 +99,6 @@ def leaders(node: NodeProcess, topics: Sequence[str]) -> dict[str, int]:
 
 
 def topics_on_all(nodes: Nodes, name: str) -> list[str]:
-    """Create topics until each node leads one."""
     topics: list[str] = []
     wanted = {number(node) for node in nodes.running}
     while not topics or set(leaders(nodes.running[0], topics).values()) != wanted:
@@ -127,7 +120,6 @@ class Work:
             self.members += stack.enter_context(members(nodes.bootstrap, group, topic, ledger))
 
     def produce(self) -> None:
-        """Produce to all topics, through the nodes in turn."""
         for at, topic in enumerate(self.ledgers):
             node = self.nodes.running[at % len(self.nodes.running)]
             values = [b"%d" % (self.expected + each) for each in range(RECORDS)]
@@ -135,7 +127,6 @@ class Work:
         self.expected += RECORDS
 
     def some(self) -> None:
-        """Consume until some records are confirmed."""
         done = self.expected - RECORDS
         run_until(self.members, lambda: any(len(each.finished) > done for each in self.ledgers.values()), PATIENCE_S)
 

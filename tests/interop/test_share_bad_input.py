@@ -60,7 +60,6 @@ class Queue:
         return self.stack.enter_context(WireClient(self.address))
 
     def member(self, member_id: str) -> Member:
-        """Return a member on a connection of its own, without a session."""
         return Member(self.connect(), self.group, member_id, self.topic_id)
 
     def busy_member(self) -> Member:
@@ -380,7 +379,6 @@ NUMBERS: dict[str, tuple[dict[str, int], list[Acquired]]] = {
 
 @pytest.mark.parametrize("case", NUMBERS)
 def test_numbers_at_their_limits(queue: Queue, case: str) -> None:
-    """No number is refused."""
     member = queue.member("m")
     member.join([queue.topic])
     numbers, expected = NUMBERS[case]
@@ -456,7 +454,6 @@ def fetch_errors(answer: ShareFetchResponse) -> dict[tuple[bytes, int], int]:
 
 
 def test_unknown_partition_in_a_fetch(queue: Queue) -> None:
-    """Each answer repeats the error until the partition is forgotten."""
     member = queue.busy_member()
     for _ in range(2):
         errors = fetch_errors(member.fetch(partitions=[0, 17], max_wait_ms=0))
@@ -494,7 +491,6 @@ FRAMES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", FRAMES)
 def test_malformed_frames_close_the_connection(queue: Queue, case: str) -> None:
-    """That connection is closed, and no other."""
     bystander = queue.busy_member()
     with WireClient(queue.address) as client:
         client.send_raw(FRAMES[case])

@@ -98,8 +98,6 @@ def is_of_share(name: str) -> bool:
 
 
 class Definition(NamedTuple):
-    """One property as its owner defines it, in the words of `ConfigKeys.java`."""
-
     name: str
     type: str
     default: str
@@ -109,7 +107,6 @@ class Definition(NamedTuple):
 
 @pytest.fixture(scope="module")
 def apaches() -> dict[str, list[Definition]]:
-    """Return Apache Kafka's definitions by kind."""
     missing = why_no_judge()
     if missing is not None:
         pytest.skip(missing)
@@ -169,8 +166,6 @@ def test_group_properties_are_defined_as_by_apache_kafka(apaches: dict[str, list
 
 
 class Configs:
-    """A connection, and its requests about configuration."""
-
     def __init__(self, client: WireClient) -> None:
         self._client = client
 
@@ -394,7 +389,6 @@ NOT_STARTED_WITH: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("named", NOT_STARTED_WITH)
 def test_a_broker_does_not_start_out_of_bounds(broker_kind: Kind, named: str) -> None:
-    """The error names the wrong property."""
     refused = BrokerUnderTest(broker_kind, BROKER_SETTINGS | NOT_STARTED_WITH[named])
     try:
         with pytest.raises(RuntimeError, match=named.replace(".", r"\.")):

@@ -155,7 +155,6 @@ def test_a_partition_of_acknowledgements_alone_is_listed(queue: Queue) -> None:
 
 
 def test_records_of_a_forgotten_partition_stay_locked_when_the_session_ends(queue: Queue) -> None:
-    """Only the session's partitions are released; other locks have to expire."""
     queue.append(5, partition=0)
     queue.append(5, partition=1)
     member, other = queue.member(), queue.member("other")

@@ -88,7 +88,6 @@ class AccessOverTheNetwork:
         until(assigned)
 
     def grant(self, acls: Iterable[Acl]) -> None:
-        """Replace all ACLs with these, and wait until they apply."""
         wanted = list(acls)
         everything = (1, None, 1, None, None, 1, 1)
         self.admin.call(DeleteAclsRequest([DeleteAclsFilter(*everything)]), 3, DeleteAclsResponse)

@@ -66,7 +66,6 @@ def test_a_topic_that_grows(broker: BrokerUnderTest, java: JavaDriver, unique: U
 
 
 def test_a_topic_that_is_deleted_and_created_again(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """No acknowledgement of the old topic counts for the new one."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic)
@@ -83,7 +82,6 @@ def test_a_topic_that_is_deleted_and_created_again(broker: BrokerUnderTest, java
 
 
 def create_again(broker: BrokerUnderTest, topic: str) -> None:
-    """Create the topic again, which may have to wait for the old one's removal."""
     request = CreateTopicsRequest([CreatableTopic(topic, 1, 1)])
 
     def attempt() -> bool | None:

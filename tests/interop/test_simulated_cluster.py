@@ -25,8 +25,6 @@ pytestmark = pytest.mark.interop
 
 
 class _Brokers:
-    """A broker for each setting, started on demand."""
-
     def __init__(self, release: KafkaRelease, stack: ExitStack) -> None:
         self.release = release
         self._stack = stack

@@ -47,7 +47,6 @@ def program() -> Iterator[JsonProcess]:
 
 
 def client(bootstrap: str) -> dict[str, str]:
-    """Return a client's properties."""
     return {"bootstrap.servers": bootstrap, **properties(bootstrap)}
 
 
@@ -93,7 +92,6 @@ class Stream:
         self._folder = folder
 
     def run(self, bootstrap: str, checkpoint: str, begin: str = "earliest") -> tuple[list[str], dict[str, int]]:
-        """Return the unread values, and the offsets afterwards."""
         where = str(self._folder / checkpoint)
         reported = self._program.call(
             "stream", client=client(bootstrap), topic=self._topic, checkpoint=where, begin=begin
@@ -102,7 +100,6 @@ class Stream:
 
 
 def produce(bootstrap: str, topic: str, values: range) -> None:
-    """Write numbers to two partitions in turns."""
     producer = Producer({"bootstrap.servers": bootstrap, **QUIET})
     for number in values:
         producer.produce(topic, str(number), partition=number % 2)

@@ -33,7 +33,6 @@ def broker(broker_kind: Kind, tmp_path: Path) -> Iterator[TlsBroker]:
 
 
 def shown(broker: TlsBroker, listener: str = "OPEN") -> str:
-    """Return the certificate that a listener presents, in PEM."""
     host, _, port = broker.bootstrap(listener).partition(":")
     return ssl.get_server_certificate((host, int(port)), timeout=10)
 

@@ -40,14 +40,11 @@ MANY = [f"topic-{n:04}" for n in range(500)]
 
 
 class Member:
-    """A member of a classic group on a connection of its own."""
-
     def __init__(self, client: WireClient, group: str) -> None:
         self.client, self.group = client, group
         self.member_id, self.generation = "", -1
 
     def join(self, metadata: bytes = b"") -> ErrorCode:
-        """Send JoinGroup, and again with the assigned member id."""
         for _ in range(2):
             request = join_request(self.group, self.member_id, {"range": metadata}, rebalance_ms=20_000)
             response = self.client.call(request, 9, JoinGroupResponse)
@@ -83,11 +80,9 @@ class Shard:
         return self.stack.enter_context(WireClient(self.address))
 
     def member(self) -> Member:
-        """Return a member of a group of its own."""
         return Member(self.connect(), self.unique("group"))
 
     def wait_for(self, key_type: int) -> None:
-        """Wait until the coordinator answers that it does not know a producer or group."""
         client = self.connect()
 
         def found() -> bool | None:
@@ -106,7 +101,6 @@ class Shard:
 
 @pytest.fixture
 def shard(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Shard]:
-    """Return the shard, and check that its existing group is unchanged afterwards."""
     with ExitStack() as stack:
         shard = Shard(stack, ("127.0.0.1", broker.port), unique("too-large"))
         shard.wait_for(GROUP)

@@ -17,7 +17,6 @@ Unique = Callable[[str], str]
 
 
 def table(java: JavaDriver, broker: BrokerUnderTest, *arguments: str) -> list[dict[str, str]]:
-    """Return the rows that kafka-transactions prints."""
     result = java.tool("TransactionsCommand", "--bootstrap-server", broker.bootstrap, *arguments)
     assert result.code == 0, result.output
     lines = [[cell.strip() for cell in line.split("\t")] for line in result.out.splitlines() if line.strip()]

@@ -43,7 +43,6 @@ def transactions_in_java() -> Iterator[JavaProcess]:
 
 @pytest.fixture(params=["librdkafka", "kafka-python", "aiokafka", "java"])
 def new_producer(request: pytest.FixtureRequest, broker: BrokerUnderTest) -> Iterator[NewProducer]:
-    """Return a maker of initialized producers of a transactional id."""
     made: list[TransactionalProducer] = []
 
     def make(transactional_id: str) -> TransactionalProducer:

@@ -58,7 +58,6 @@ class Walk:
     mixed: bool = False
 
     def types(self, one: Acquired) -> list[int]:
-        """Return the acknowledgement type of each offset of an acquired range."""
         offsets = range(one.first, one.last + 1)
         if not self.mixed:
             return [ACCEPT] * len(offsets)
@@ -120,7 +119,6 @@ def kafkas(broker_kind: Kind) -> Iterator[Kafkas]:
 
 @pytest.fixture(scope="module")
 def broker(kafkas: Kafkas) -> Iterator[BrokerUnderTest]:
-    """Run our broker with all of Apache Kafka's files, as after a clean shutdown."""
     broker = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, broker, TOPIC)
@@ -240,7 +238,6 @@ def test_after_a_crash_the_same_files_are_made_from_the_log(kafkas: Kafkas, miss
 
 
 def dumped(java: JavaDriver, file: Path) -> list[str]:
-    """Return the lines of DumpLogSegments that show content."""
     result = java.tool("DumpLogSegments", "--files", str(file))
     assert result.code == 0, result.output
     return [line for line in result.output.splitlines() if line and not line.startswith("Dumping")]
@@ -329,7 +326,6 @@ def expected_of(kafkas: Kafkas, level: str) -> dict[int, bytes]:
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
 def test_a_librdkafka_share_consumer(kafkas: Kafkas, broker: BrokerUnderTest, unique: Unique, level: str) -> None:
-    """It gets exactly the committed records, or all of them, each once."""
     expected = expected_of(kafkas, level)
     ledger = Ledger()
     group = group_at(broker, unique("librdkafka"), level)

@@ -78,7 +78,6 @@ class Example:
         return normalised(*read_state(self.client, self.group, self.topic_id))
 
     def expect(self, start: int, *batches: tuple[int, int, int, int], lag: int) -> None:
-        """Compare the persisted state in normal form, and the lag."""
         assert self.state() == (start, [StateBatch(*one) for one in batches])
         if self.broker.serves(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS):
             assert described_lag(self.client, self.group, self.topic) == lag
@@ -96,7 +95,6 @@ def example(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[E
 
 
 def up_to_fetching_110_and_120(example: Example) -> None:
-    """Run the rows `start` to `fetch 110 and 120`."""
     one, two, three = example.one, example.two, example.three
     assert example.state()[0] in {-1, 100}  # only the first write makes it 100
 

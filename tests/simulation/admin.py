@@ -50,8 +50,6 @@ class Operation:
 
 
 class Administrator:
-    """One administrator of each group at a time."""
-
     def __init__(self, world: World) -> None:
         self._world = world
         self._connection = world.connect()
@@ -60,7 +58,6 @@ class Administrator:
         self._settled = False
 
     def act(self) -> None:
-        """Do something at random, mostly when all members have left the group."""
         world, rng = self._world, self._world.rng
         group = rng.choice(world.groups)
         action = rng.random()

@@ -88,7 +88,6 @@ def _check_leader(world: World, group: Group, slot: Slot, state: ShareState | No
 
 
 def check_locks(ranges: list[RangeView], now_ms: int, index: int) -> None:
-    """Check that no lock outlives its deadline."""
     for view in ranges:
         if view.state is RecordState.ACQUIRED and (view.deadline_ms is None or view.deadline_ms <= now_ms):
             raise InvariantBroken(f"slot {index}: at {now_ms} there is still {view}")

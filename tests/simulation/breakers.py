@@ -23,7 +23,6 @@ _A_DAY_MS: Final = 86_400_000
 
 
 def is_about_breakers(seed: int) -> bool:
-    """Return True for seeds from `FIRST_SEED` on with dead letters."""
     return seed >= FIRST_SEED and is_about_dead_letters(seed)
 
 
@@ -53,8 +52,6 @@ class BreakerLedger:
 
 
 class Breakers:
-    """The breakers of a seed's world."""
-
     def __init__(self, world: World, seed: int) -> None:
         self._world = world
         rng = Random(f"breakers {seed}")
@@ -63,7 +60,6 @@ class Breakers:
         self._failed_commits = 0
 
     def properties(self) -> dict[str, str]:
-        """Return the properties of a group's configuration."""
         return {BREAKER_LETTERS: str(self._letters), BREAKER_WINDOW_MS: str(_A_DAY_MS)} if self.on else {}
 
     def look(self, group: Group) -> bool:

@@ -36,7 +36,6 @@ def converge(world: World, group: Group) -> None:
 
 
 def check_stable(world: World, group: Group, clients: Mapping[str, Heartbeats]) -> None:
-    """Check the assignment as the members received it."""
     live = world.live_group(group.id)
     joined = {member_id: client for member_id, client in clients.items() if client.epoch != JOIN}
     if live is None or not joined:

@@ -38,13 +38,10 @@ _CHANCES: Final = (45, 45, 5, 5)  # of no header, a time, one too far ahead, and
 
 
 def is_about_dates(seed: int) -> bool:
-    """Return True for seeds from `FIRST_SEED` on with dead letters."""
     return seed >= FIRST_SEED and is_about_dead_letters(seed)
 
 
 class Dates:
-    """The times in a seed's world."""
-
     def __init__(self, world: World, seed: int) -> None:
         self._world = world
         self._rng = Random(f"dates {seed}")
@@ -53,7 +50,6 @@ class Dates:
         self._sent: dict[bytes, int] = {}
 
     def properties(self) -> dict[str, str]:
-        """Return the properties of a group's configuration."""
         if not self.on:
             return {}
         window = self._rng.choice(("100", "100", "2000"))
@@ -64,7 +60,6 @@ class Dates:
         return 5_000 if self.on else 0
 
     def size_of_batch(self, usual: int) -> int:
-        """Return how many records a producer sends together."""
         return _LARGE if self.on and self._rng.random() < 0.1 else usual
 
     def headers_for(self, value: bytes, together: int) -> Headers:
@@ -88,7 +83,6 @@ class Dates:
         return ((NOT_BEFORE, time),)
 
     def on_clock_set(self, step_ms: int) -> None:
-        """Note that the broker has started with another wall clock."""
         self._back_ms += max(-step_ms, 0)
 
     def furthest_ms(self) -> int:
@@ -96,7 +90,6 @@ class Dates:
         return MAX_MS + 1 if self.on else 0
 
     def longest_ms(self) -> int:
-        """Return how long a record may have to wait at the end."""
         return max(_AHEAD_MS + _LATER_MS) + self._back_ms if self.on else 0
 
     # -- given back with a time
@@ -110,7 +103,6 @@ class Dates:
     # -- what must hold
 
     def on_delivered(self, group: Group, place: Place, count: int, value: bytes | None) -> None:
-        """Note that a record is delivered to a member."""
         if not self.on or value is None:
             return
         if value in self._world.topics.records.refused:
@@ -148,6 +140,5 @@ class Dates:
 
 
 def tags_for(later: Mapping[Place, int], index: int) -> Tags:
-    """Return the tag of a slot's acknowledgements."""
     of_slot = sorted((offset, wait_ms) for (slot, offset), wait_ms in later.items() if slot == index)
     return tags_of([Later(offset, offset, wait_ms) for offset, wait_ms in of_slot])

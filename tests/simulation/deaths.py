@@ -31,7 +31,6 @@ LEAST_LIMIT: Final = 2
 
 
 def is_about_dead_letters(seed: int) -> bool:
-    """Return whether the seed, of those for share groups on a sound disk, has dead letters."""
     return seed >= FIRST_SEED and seed % 5 != 4 and not is_about_storage(seed)
 
 
@@ -43,7 +42,6 @@ class Deaths:
         self.rejected: dict[Place, tuple[GroupLedger, int]] = {}  # an answered REJECT, by the state it was about
 
     def on_delivered(self, place: Place, count: int) -> None:
-        """Note a delivery, the `count`-th as far as is known."""
         if count >= LEAST_LIMIT:
             self.may_be_dead.add(place)
 
@@ -51,7 +49,6 @@ class Deaths:
         self.may_be_dead.add(place)
 
     def on_rejected(self, place: Place, ledger: GroupLedger) -> None:
-        """Record a rejection that was answered without an error."""
         self.rejected[place] = (ledger, ledger.generations[place[0]])
 
 
@@ -68,11 +65,9 @@ class Queues:
         self._room = rng.choice(("1500", "1048588"))
 
     def properties(self) -> dict[str, str]:
-        """Return the broker's properties."""
         return {"errors.deadletterqueue.auto.create.topics.enable": str(self.creates).lower()} if self.on else {}
 
     def configure(self, group: Group) -> None:
-        """Give the group its queue."""
         if not self.on:
             return
         self._world.note(f"{group.id}: queue, keeps={self.keeps} copies={self.copies} creates={self.creates}")
@@ -105,7 +100,6 @@ class Queues:
         self._set(name, key, value)
 
     def finish(self) -> None:
-        """End the faults, and retry the letters that wait."""
         if not self.on:
             return
         world = self._world
@@ -122,7 +116,6 @@ class Queues:
     # -- the end
 
     def check(self) -> None:
-        """Check, after the drain, that every dead record has a letter."""
         if not self.on:
             return
         world = self._world
@@ -174,7 +167,6 @@ class Queues:
         world.seen["dead letters twice"] += sum(number - 1 for number in copies.values())
 
     def _dead(self, group: Group) -> set[Place]:
-        """Return the records that have certainly died, in states that still exist."""
         ledger, records = group.ledger, self._world.topics.records
         rejected = {
             place
@@ -210,7 +202,6 @@ class Queues:
     # -- inside
 
     def name_of(self, group: Group) -> str:
-        """Return the name of the group's queue, which may not exist."""
         return f"dlq.{group.id}"
 
     def _make(self, group: Group) -> None:
@@ -229,6 +220,5 @@ def _is_marker(letter: Record) -> bool:
 
 
 def _text(letter: Record, name: str) -> str:
-    """Return the last header of that name."""
     key = f"__dlq.errors.{name}"
     return next(((value or b"").decode() for header, value in reversed(letter.headers) if header == key), "")

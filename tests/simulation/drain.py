@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def drain(world: World) -> None:
-    """Quiesce and judge."""
     world.note("drain")
     world.faults.clear()
     _begin(world)
@@ -105,7 +104,6 @@ def _drain_group(world: World, group: Group) -> None:
 
 
 def _delete_group(world: World, group: Group) -> None:
-    """Delete a group; the following audits check that nothing is left."""
     for member in group.members:
         member.heartbeats.leave()
     world.settle()

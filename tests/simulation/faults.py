@@ -49,13 +49,11 @@ class Faults:
         world.fs.space_left = world.rng.randint(0, 200)
 
     def crash_soon(self) -> None:
-        """Crash in the middle of a coming disk operation."""
         world = self._world
         world.fs.crash_at = world.fs.steps + world.rng.randint(1, 12)
         world.note(f"will crash at disk step {world.fs.crash_at}")
 
     def commit_fails(self) -> None:
-        """Fail the next metadata commit, or crash the broker at or after it."""
         world = self._world
         how = world.rng.choice(("fails", "is not reached", "is the end"))
         world.note(f"the next commit {how}")
@@ -89,6 +87,5 @@ class Faults:
         self.clear_commits()
 
     def on_broker_start(self) -> None:
-        """Keep faults planned before a clean restart."""
         fs, db = self._world.fs, self._world.db
         self.happened = (fs.fail is not None and self._left > 0) or fs.space_left is not None or bool(db.before_commit)

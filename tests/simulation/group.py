@@ -47,7 +47,6 @@ class Group:
         self.administered = 0  # operations of administrators under way: members do not fetch meanwhile
 
     def configure(self) -> None:
-        """Set the group's properties at the broker."""
         self._set("share.auto.offset.reset", "earliest" if self.ledger.earliest else "latest")
         self._set("share.delivery.count.limit", str(self.ledger.limit))
         self._set("share.isolation.level", "read_committed" if self.ledger.committed else "read_uncommitted")
@@ -61,7 +60,6 @@ class Group:
             self._set("shareq.order", "key")
 
     def _set(self, name: str, value: str) -> bool:
-        """Set a property; return whether that was answered."""
         self.world.note(f"{self.id}: {name}={value}")
         change = PutConfig(ResourceName("group", self.id), name, value)
         failure = self.world.services.metadata.alter_configs([change]).value
@@ -70,7 +68,6 @@ class Group:
         return not failure
 
     def pause(self, *, paused: bool) -> None:
-        """Pause or resume the group."""
         self.world.seen["pauses" if paused else "resumptions"] += 1
         self.pauses.on_asked()
         self.breaker.on_begun_again()
@@ -123,7 +120,6 @@ class Group:
         self.cores.clear()
 
     def forget(self, slot: int) -> None:
-        """Handle the deletion of the slot's topic."""
         self.ledger.forget(slot)
         self.cores.pop(slot, None)
         for member in self.members:

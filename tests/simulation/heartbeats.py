@@ -35,8 +35,6 @@ TOO_MUCH_SHARE: Final = 0.15
 
 
 class Heartbeats:
-    """One member's view of its membership, and its heartbeats."""
-
     def __init__(self, world: World, group: Group, member_id: str) -> None:
         self._world = world
         self._group = group
@@ -53,7 +51,6 @@ class Heartbeats:
         )  # apart: what has no effect must not change anything
 
     def act(self) -> None:
-        """Do something at random, mostly valid."""
         if self._chance.random() < TOO_MUCH_SHARE:
             self._say_too_much()
         world, action = self._world, self._world.rng.random()
@@ -88,20 +85,17 @@ class Heartbeats:
             self.forget()
 
     def forget(self) -> None:
-        """Forget the membership and ignore answers about it."""
         self._life += 1
         self.epoch = JOIN
         self.assigned = frozenset()
         self._reported = ()
 
     def _lose_answer(self) -> None:
-        """Send a heartbeat, treat its answer as lost, and ignore it."""
         self._world.seen["heartbeats whose answer was lost"] += 1
         self.send(full=self._world.rng.random() < 0.3)
         self._life += 1
 
     def _say_too_much(self) -> None:
-        """Send a subscription too large for the log: it is refused without effect."""
         world, epoch = self._world, self.epoch
         live = world.live_group(self._group.id)
         expected = expected_error(live, self.member_id, epoch, world.services.started_with.group_share_max_size)

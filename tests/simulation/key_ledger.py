@@ -16,7 +16,6 @@ AMONG: Final = 17
 
 
 def is_about_order(seed: int) -> bool:
-    """Return whether the groups of this seed have order by key, and records have keys."""
     return seed % EVERY == AMONG
 
 
@@ -32,8 +31,6 @@ class OutOfOrder(AssertionError):
 
 @dataclass
 class KeyLedger:
-    """The order of deliveries by slot and key."""
-
     per_key: int = 1
     latest: dict[tuple[int, bytes], int] = field(default_factory=dict)  # the highest offset that was delivered
 
@@ -59,5 +56,4 @@ class KeyLedger:
         self.latest[slot, key] = max(offset, latest)
 
     def forget(self, slot: int) -> None:
-        """Start the slot over."""
         self.latest = {each: offset for each, offset in self.latest.items() if each[0] != slot}

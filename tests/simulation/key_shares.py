@@ -43,7 +43,6 @@ class KeyShares:
         self.ahead = self._rng.choice((0, 40, 1_000)) if self.on else 0
 
     def properties(self) -> dict[str, str]:
-        """Return the properties of a group's configuration."""
         if not self.on:
             return {}
         return {
@@ -57,7 +56,6 @@ class KeyShares:
         return 5_000 if self.on else 0
 
     def size_of_batch(self, usual: int) -> int:
-        """Return how many records a producer sends together."""
         return _LARGE if self.on and self._rng.random() < 0.3 else usual
 
     def check(self, core: SharePartition, index: int) -> None:

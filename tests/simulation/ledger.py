@@ -33,14 +33,11 @@ class Transaction:
     first_offset: int | None = None  # None: nothing of it was answered yet
 
     def begins_at(self, offset: int) -> None:
-        """Note that it has a record at this offset."""
         self.first_offset = offset if self.first_offset is None else min(self.first_offset, offset)
 
 
 @dataclass
 class RecordLedger:
-    """The producers' and consumers' knowledge of the records in every slot."""
-
     sent: dict[bytes, int] = field(default_factory=dict)  # every value that was sent, to its slot; no two are the same
     values: dict[int, dict[int, bytes]] = field(default_factory=dict)  # answered or delivered: cannot change any more
     transactions: list[Transaction] = field(default_factory=list)
@@ -54,7 +51,6 @@ class RecordLedger:
             self._at((slot, base_offset + index), value)
 
     def on_delivered(self, place: Place, value: bytes | None) -> None:
-        """Record that a consumer received the record."""
         if value is None:
             raise InvariantBroken(f"{place} was delivered without a value")
         self._at(place, value)
@@ -94,7 +90,6 @@ class RecordLedger:
                 )
 
     def forget(self, slot: int) -> None:
-        """Handle the deletion of the slot's topic."""
         self.values.pop(slot, None)
         self.transactions = [transaction for transaction in self.transactions if transaction.slot != slot]
 
@@ -110,7 +105,6 @@ class RecordLedger:
                 raise InvariantBroken(f"{place} was delivered behind the transaction open at {other.first_offset}")
 
     def is_committed(self, value: bytes) -> bool:
-        """Return whether the record is in no transaction, or in a committed one."""
         transaction = self.transaction_of.get(value)
         return transaction is None or bool(transaction.commits)
 
@@ -168,7 +162,6 @@ class GroupLedger:
     # -- delivery
 
     def on_isolation(self, committed: bool) -> None:
-        """Handle a change of the isolation level."""
         self.committed = committed
         self.was_committed = self.was_committed or committed
 
@@ -287,7 +280,6 @@ class GroupLedger:
             self.maybe_finished[place] -= 1
 
     def on_renewed(self, place: Place, member_id: str, deadline_ms: int) -> None:
-        """Record that the lock runs again."""
         self.seen["renewals"] += 1
         hold = self.holds.get(place)
         if place[1] < self.start_offsets.get(place[0], 0):
@@ -309,7 +301,6 @@ class GroupLedger:
         self.waits.forget(slot)
 
     def on_restart(self) -> None:
-        """Drop all locks, which are not durable."""
         self.holds.clear()
         self.start_offsets.clear()
         self.counted_by.clear()
@@ -317,18 +308,15 @@ class GroupLedger:
     # -- looking inside
 
     def on_start_offset(self, slot: int, start_offset: int) -> None:
-        """Check the leader's start offset after a step."""
         before = self._lowest_start(slot, max(self.start_offsets.get(slot, -1), self.persisted.get(slot, -1)))
         if start_offset < before:
             raise InvariantBroken(f"start offset of slot {slot} moved back from {before} to {start_offset}")
         self.start_offsets[slot] = start_offset
 
     def on_leader_gone(self, slot: int) -> None:
-        """Expect the next leader to begin at the persisted state."""
         self.start_offsets.pop(slot, None)
 
     def on_persisted_start(self, slot: int, start_offset: int) -> None:
-        """Note where a restart would begin."""
         before = self._lowest_start(slot, self.persisted.get(slot, -1))
         if start_offset < before:
             raise InvariantBroken(f"persisted start of slot {slot} went back from {before} to {start_offset}")
@@ -364,7 +352,6 @@ class GroupLedger:
         self.perhaps_over = {place for place in self.perhaps_over if place[0] != slot}
 
     def forget(self, slot: int) -> None:
-        """Forget the slot."""
         self.waits.forget(slot)
         self.on_left_over_gone(slot)
         self.generations[slot] += 1
@@ -384,7 +371,6 @@ class GroupLedger:
     # -- the end
 
     def due(self, slot: int, log_start: int) -> list[int]:
-        """Return the offsets still to be delivered, ascending."""
         return [
             offset
             for offset, value in self.written(slot, log_start)
@@ -414,7 +400,6 @@ class GroupLedger:
         return known or self.maybe_finished[place] > 0
 
     def check_all_finished(self, log_starts: Mapping[int, int]) -> None:
-        """Check after the drain that nothing due is missing, by slot."""
         for slot, log_start in log_starts.items():
             for offset in self.due(slot, log_start):
                 seen = "delivered before" if (slot, offset) in self.times else "never delivered"

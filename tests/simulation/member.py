@@ -85,7 +85,6 @@ class Member:
     # -- what it does of itself
 
     def act(self) -> None:
-        """Take a random step that a client may take now."""
         rng = self.world.rng
         if self.heartbeats.epoch == 0 or rng.random() < 0.1:
             if rng.random() < 0.05:
@@ -221,13 +220,11 @@ class Member:
     # -- acknowledging
 
     def acknowledge(self, *, everything: bool = False) -> None:
-        """Send ShareAcknowledge for some records that it holds, or believes to hold."""
         acks: dict[Place, int] = dict.fromkeys(self.held, ACCEPT) if everything else self._some_acks()
         if acks:
             self._send_acks(self._enter_acks(acks))
 
     def acknowledge_badly(self) -> None:
-        """Acknowledge another member's records, which must be refused."""
         world = self.world
         now = world.clock.now_ms()
         holds = self.group.ledger.holds.items()
@@ -360,7 +357,6 @@ class Member:
     # -- endings
 
     def close_session(self) -> None:
-        """Send the final epoch, which releases its records."""
         self.world.note(f"{self.id} closes its session")
         sent = self._enter_acks(self._some_acks())
         renews = RENEW in sent.acks.values()
@@ -376,7 +372,6 @@ class Member:
         self.world.call("share_acknowledge", request, 2, self.connection).on_complete(answered)
 
     def disconnect(self) -> None:
-        """Drop the connection and open another."""
         self.world.note(f"{self.id} loses its connection")
         if self.busy:
             self._on_answer_lost()
@@ -386,7 +381,6 @@ class Member:
         self.connection = self.world.connect()
 
     def _on_answer_lost(self) -> None:
-        """Count records acquired for a lost answer as delivered."""
         self.world.seen["answers that were lost"] += 1
         for partition, core in self.world.cores(self.group).items():
             for view in core.snapshot():
@@ -397,7 +391,6 @@ class Member:
                         self.group.ledger.on_delivery_lost((partition, offset), view.delivery_count)
 
     def on_broker_lost(self) -> None:
-        """Handle the broker's end: answers on their way are lost."""
         self.world.seen["requests that a crash cut off"] += self.busy
         self._forget()
         self.connection = self.world.connect()
@@ -408,7 +401,6 @@ class Member:
         self.held, self.session_epoch = [], 0
 
     def drain_once(self) -> bool:
-        """Accept all available records. Return True if there were any."""
         self.heartbeats.send()
         self.world.settle()
         before = self.group.ledger.seen["deliveries"]

@@ -64,8 +64,6 @@ class Known:
 
 @dataclass
 class Session:
-    """The times from which a member may, and must, have expired."""
-
     may_go_ms: int
     must_go_ms: int
 
@@ -83,7 +81,6 @@ class MembershipLedger:
         self._shard: object = None
 
     def successor(self) -> MembershipLedger:
-        """Return the ledger of the next group of the name, with the heartbeats in progress."""
         ledger = MembershipLedger(self.group_id)
         ledger._under_way, ledger._leaves_under_way = self._under_way, self._leaves_under_way
         return ledger
@@ -151,7 +148,6 @@ class MembershipLedger:
             raise InvariantBroken(f"{member_id} was answered at epoch {epoch}, and sent nothing")
 
     def on_gone(self, member_id: str) -> None:
-        """Record that the member was notified that it is not in the group."""
         self.members.pop(member_id, None)
 
     def on_broker_start(self, now_ms: int, timeout_ms: int) -> None:
@@ -170,7 +166,6 @@ class MembershipLedger:
     # -- looking inside
 
     def check(self, group: ShareGroup | None, shard: object, now_ms: int, timeout_ms: int) -> None:
-        """Check the coordinator's group after a step."""
         if shard is not self._shard:  # its log was replayed: everybody has a whole session again
             self._shard = shard
             for session in self.sessions.values():
@@ -194,7 +189,6 @@ class MembershipLedger:
                 raise InvariantBroken(f"{member_id} was silent, and is a member still at {now_ms}")
 
     def on_durable(self, group: ShareGroup) -> None:
-        """Check the group as a restart would load it."""
         self.group_epoch = max(self.group_epoch, group.group_epoch)
 
     def _check_member(self, group: ShareGroup, member_id: str) -> None:

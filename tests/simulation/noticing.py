@@ -109,7 +109,6 @@ def passes_without_a_fault(seed: int) -> bool:
 
 
 def is_about(fault: Fault, seed: int) -> bool:
-    """Return True if the seed can meet the fault at all, by its subject."""
     if fault in STORAGE_FAULTS:
         return storage.is_about_storage(seed)
     if fault in DEATH_FAULTS:
@@ -132,7 +131,6 @@ def is_about(fault: Fault, seed: int) -> bool:
 
 
 def first_of(fault: Fault) -> int:
-    """Return the first seed that can be about the fault's subject."""
     first = {**dict.fromkeys(DEATH_FAULTS, deaths.FIRST_SEED), **dict.fromkeys(REDRIVE_FAULTS, redrives.FIRST_SEED)}
     first |= {**dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED), **dict.fromkeys(DATE_FAULTS, dates.FIRST_SEED)}
     first |= dict.fromkeys(KEY_SHARE_FAULTS, key_shares.FIRST_SEED)

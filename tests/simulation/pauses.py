@@ -22,7 +22,6 @@ FIRST_SEED: Final = 3_000_000
 
 
 def is_about_pauses(seed: int) -> bool:
-    """Return True for seeds from `FIRST_SEED` on with dead letters."""
     return seed >= FIRST_SEED and is_about_dead_letters(seed)
 
 
@@ -57,7 +56,6 @@ class PauseLedger:
         return self.asked if self.paused and self.sure else None
 
     def on_answer(self, group: Group, mark: int | None, answer: ShareFetchResponse) -> None:
-        """Check the answer to a fetch that was sent with this `mark`."""
         if mark is None or mark != self.asked or not self.paused:
             return
         group.world.seen["fetches of paused groups"] += 1
@@ -84,7 +82,6 @@ class PauseLedger:
 
 
 def delivered_by(group: Group) -> dict[SharePartitionKey, int]:
-    """Return how many records of each share partition this broker has delivered to the group."""
     counted = group.world.services.share.partitions.counters.partitions
     return {key: each.deliveries for key, each in counted.items() if key.group_id == group.id}
 
@@ -97,12 +94,10 @@ class Pauses:
         self.on = is_about_pauses(seed)
 
     def act(self) -> None:
-        """Pause a group, or resume it; it may be in that state already."""
         rng = self._world.rng
         rng.choice(self._world.groups).pause(paused=rng.random() < 0.6)
 
     def end(self) -> None:
-        """Resume all groups."""
         for group in self._world.groups:
             if group.pauses.paused or not group.pauses.sure:
                 group.pause(paused=False)

@@ -47,7 +47,6 @@ class Producer:
         self._given_up: set[int] = set()  # slots in which damage took what the broker knew of this producer
 
     def act(self) -> None:
-        """Send one batch to one partition, perhaps twice."""
         world = self.world
         if not world.fed:
             return
@@ -62,7 +61,6 @@ class Producer:
             self._send(batch)
 
     def finish(self) -> None:
-        """Repeat the batches that were never answered."""
         for batch in list(self.unanswered.values()):
             if not batch.under_way:
                 self._send(batch)

@@ -47,7 +47,6 @@ def _read(log: PartitionLog, offset: int) -> ReadResult | ErrorCode:
 
 
 def records_of(log: PartitionLog) -> list[Record]:
-    """Return all records of a log without transactions, on a sound disk."""
     found: list[Record] = []
     offset = log.log_start_offset
     while offset < log.high_watermark:

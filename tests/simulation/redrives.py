@@ -52,7 +52,6 @@ Letter = tuple[int, int]
 
 
 def is_about_redrives(seed: int) -> bool:
-    """Return True if the seed, of those with dead letters, has redrives."""
     return FIRST_SEED <= seed < dates.FIRST_SEED and is_about_dead_letters(seed)
 
 
@@ -67,13 +66,10 @@ class Known:
 
     @property
     def target(self) -> str:
-        """The topic that its letters go to."""
         return BACK if self.request.target == Target.TOPIC else f"{TOPIC_PREFIX}{self.request.group_id}"
 
 
 class Redrives:
-    """The redrives of a world, from their beginning to the judgement at the end."""
-
     def __init__(self, world: World, seed: int) -> None:
         self._world = world
         self._rng = Random(f"redrives {seed}")
@@ -82,18 +78,15 @@ class Redrives:
         self.known: dict[str, Known] = {}
 
     def begin(self) -> None:
-        """Create the queue, and the topic to which its records are sent back."""
         if self.on:
             for topic in (QUEUE, BACK):
                 self._world.folder.metadata.create_topic(NewTopic(topic, PARTITIONS, {}))
 
     def act(self) -> None:
-        """Write a letter, or begin, cancel, describe or interrupt a redrive."""
         steps = (self._bury, self._start, self._cancel, self._describe, self._die_in_the_middle, self._let_it_work)
         self._rng.choices(steps, (4, 4, 3, 1, 4, 2))[0]()
 
     def finish(self) -> None:
-        """End the faults, and let all redrives end."""
         for _ in range(20):
             if not any(self._report(name).state == RUNNING for name in self.known):
                 return
@@ -165,7 +158,6 @@ class Redrives:
         return request
 
     def _cancel(self) -> None:
-        """Cancel a redrive. The answer is final."""
         names = [name for name, known in self.known.items() if not known.ended]
         if not names:
             return
@@ -181,13 +173,11 @@ class Redrives:
         self._world.call("cancel_redrive", CancelRedriveRequest(name), 0, self._world.connect()).on_complete(answered)
 
     def _describe(self) -> None:
-        """Describe the redrives. A redrive that has ended must stay so."""
         self._world.settle()
         for name in self.known:
             self._report(name)
 
     def _die_in_the_middle(self) -> None:
-        """Crash the broker, or fail its disk, at a disk operation of a redrive."""
         world, rng = self._world, self._rng
         if not any(known.error is ErrorCode.NONE and not known.ended for known in self.known.values()):
             self._start()
@@ -223,7 +213,6 @@ class Redrives:
         self.known[name].sent_then = self._sent(name)
 
     def _sent(self, name: str) -> dict[Letter, int]:
-        """Return the letters that a redrive has sent back, and how often."""
         counts: dict[Letter, int] = defaultdict(int)
         for letter, _ in self._sent_records(name):
             counts[letter] += 1
@@ -256,7 +245,6 @@ class Redrives:
         self._check_once()
 
     def _check_once(self) -> None:
-        """Check that no letter was sent back by two redrives without `again`."""
         senders: dict[tuple[str, Letter], str] = {}
         for name, known in self.known.items():
             for letter in () if known.request.again else self._sent(name):
@@ -326,7 +314,6 @@ class Redrives:
             raise InvariantBroken(f"{wanted.name} has sent {sent[at].value!r} back for {letter.value!r} at {at}")
 
     def _first(self, known: Known) -> int:
-        """Return the first offset of the queue that a redrive examines, in each of its partitions."""
         return max(known.request.first_offset, 0)
 
 

@@ -43,7 +43,6 @@ def quiet() -> Iterator[None]:
 
 
 def run_seed(seed: int, steps: int = STEPS) -> Outcome:
-    """Run one seed. Any exception that leaves the broker is a failure, too."""
     world: World | None = None
     with quiet():
         try:
@@ -67,7 +66,6 @@ def shortest(seed: int) -> Outcome:
 
 
 def run_seeds(seeds: Iterable[int], jobs: int) -> Iterator[Outcome]:
-    """Yield every seed's outcome, as they arrive, in no order."""
     rest = iter(seeds)
     chunks = iter(lambda: list(islice(rest, CHUNK)), [])
     with ProcessPoolExecutor(jobs) as pool:

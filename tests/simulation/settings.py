@@ -12,7 +12,6 @@ MOST_MEMBERS: Final = ("2", "4", "200", "200")
 
 
 def first_settings(rng: Random, *, synced: bool) -> dict[str, str]:
-    """Return the settings that the broker starts with."""
     properties = {
         "log.dirs": "data",
         "offsets.topic.num.partitions": "1",
@@ -45,7 +44,6 @@ def disk_settings(seed: int) -> dict[str, str]:
 
 
 def changed_settings(rng: Random) -> dict[str, str]:
-    """Return the settings that may be different after a restart."""
     return {
         "offsets.topic.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
         "share.coordinator.state.topic.segment.bytes": str(rng.choice((300, 400, 2_000, 1 << 20))),

@@ -104,7 +104,6 @@ class Storage:
             self._strike(synced, ("flip", "flip", "zero", "eio", "cut", "gone"))
 
     def strike(self) -> None:
-        """Damage the data while the broker runs."""
         self._strike(self.synced(), ("flip", "zero", "eio"))
 
     def synced(self) -> dict[str, int]:
@@ -207,7 +206,6 @@ class Storage:
     # -- judging
 
     def may_be_unreadable(self, slot: int) -> set[int]:
-        """Return the offsets of the slot that damage has hit."""
         return self._world.topics.records.hit.get(slot, set())
 
     def skip(self, slot: Slot, log: PartitionLog, offset: int, error: ErrorCode) -> int:

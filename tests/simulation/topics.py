@@ -23,8 +23,6 @@ MOST_PARTITIONS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One partition of one incarnation of a topic."""
-
     index: int
     topic: str
     topic_id: bytes
@@ -54,11 +52,9 @@ class Topics:
         return self._known.get(slot.topic, (b"", 0))[0] == slot.topic_id
 
     def of(self, name: str) -> list[Slot]:
-        """Return the partitions of a topic, none if it does not exist."""
         return [slot for slot in self.live if slot.topic == name]
 
     def at(self, name: str, partition: int) -> Slot | None:
-        """Return the partition that has this name now."""
         topic_id, _ = self._known.get(name, (b"", 0))
         slot = self._by_partition.get((topic_id, partition))
         return slot if slot is not None and self.is_live(slot.index) else None
@@ -72,7 +68,6 @@ class Topics:
             self._world.seen["topics created"] += 1
 
     def grow(self, name: str) -> None:
-        """Add a partition, if the topic exists."""
         if name not in self._known:
             return
         count = self._known[name][1] + 1

@@ -23,8 +23,6 @@ LOST: Final = (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITI
 
 
 class TransactionalProducer:
-    """One producer id, with at most one transaction in each slot."""
-
     def __init__(self, world: World, producer_id: int) -> None:
         self._world = world
         self._producer_id = producer_id
@@ -33,7 +31,6 @@ class TransactionalProducer:
         self._life = 0
 
     def act(self) -> None:
-        """Begin, continue or end the transaction in some slot."""
         world, rng = self._world, self._world.rng
         slots = [slot for slot in world.fed if slot.index not in self._under_way]
         if not slots:
@@ -46,14 +43,12 @@ class TransactionalProducer:
             self._append_records(slot)
 
     def finish(self) -> None:
-        """End the open transactions."""
         for index, transaction in list(self._open.items()):
             if self._world.topics.is_live(index) and index not in self._under_way:
                 self._end(self._world.topics.slots[index], transaction)
 
     @property
     def unfinished(self) -> list[int]:
-        """Return the slots in which a transaction is open."""
         return [index for index in self._open if self._world.topics.is_live(index)]
 
     def on_broker_lost(self) -> None:

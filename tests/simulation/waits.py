@@ -50,7 +50,6 @@ def backoff_of(seed: int) -> RedeliveryBackoff:
 
 
 def properties_of(backoff: RedeliveryBackoff) -> dict[str, str]:
-    """Return the properties of a group's configuration."""
     if not backoff.initial_ms:
         return {}
     names = ("max.ms", "multiplier", "jitter", "ms")
@@ -81,7 +80,6 @@ class Waits:
             self.failed[place] = (count, lock_ends_ms)
 
     def on_failed(self, place: Place, now_ms: int) -> None:
-        """Note that the record's delivery may have failed now."""
         known = self.failed.get(place)
         if known is not None:
             self.failed[place] = (known[0], min(known[1], now_ms))
@@ -91,7 +89,6 @@ class Waits:
         self.given[place] = until_ms
 
     def forget(self, slot: int | None = None) -> None:
-        """Forget the times of a slot, or all."""
         self.failed = {} if slot is None else {place: each for place, each in self.failed.items() if place[0] != slot}
         self.given = {} if slot is None else {place: each for place, each in self.given.items() if place[0] != slot}
 

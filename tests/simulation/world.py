@@ -172,7 +172,6 @@ class World:
         self.actions, self.weights = self._actions()
 
     def key_of(self, value: bytes) -> bytes | None:
-        """Return the key of a record that is produced with this value."""
         return key_of(value) if self.is_about_order else None
 
     def note(self, text: str) -> None:
@@ -180,7 +179,6 @@ class World:
 
     @property
     def services(self) -> Services:
-        """The parts of the broker that runs now."""
         return self.broker.services
 
     @property
@@ -199,7 +197,6 @@ class World:
         return broker
 
     def _set_clock(self) -> None:
-        """Set the wall clock, perhaps, while no broker runs."""
         step = self._clock_steps.choice(STEPS_MS) if self.backoff.initial_ms or self.dates.on else 0
         if step:
             self.note(f"the wall clock is set by {step} ms")
@@ -239,7 +236,6 @@ class World:
         self._started()
 
     def restart(self) -> None:
-        """Stop and start the broker cleanly, perhaps with other settings."""
         self.note("restart")
         self.settle()
         self.broker.stop_waiting()
@@ -301,7 +297,6 @@ class World:
         self.jobs.on_broker_lost()
 
     def on_slot_gone(self, slot: Slot) -> None:
-        """Note that the slot's topic was deleted."""
         self.topics.records.forget(slot.index)
         for group in self.groups:
             group.forget(slot.index)
@@ -323,7 +318,6 @@ class World:
         )
 
     def call(self, api: str, request: Message, version: int, connection: Connection) -> Pending[Message]:
-        """Hand a request to the handler of that API, named in lower case."""
         context = _Context(self.services, connection, version, "sim")
         answer = plain_handler(HANDLERS[ApiKey[api.upper()]])(context, request)
         if isinstance(answer, Pending):
@@ -353,7 +347,6 @@ class World:
         drain(self)
 
     def settle(self) -> None:
-        """Run until nothing is under way."""
         self.clock.run_until_idle()
         self.admin.look()
         self.breakers.check()
@@ -440,7 +433,6 @@ class World:
             self.clock.advance(1)
 
     def _truncate_log(self) -> None:
-        """Send DeleteRecords up to a random offset of a log."""
         if self.topics.live:
             log = self.log(self.rng.choice(self.topics.live))
             if log.high_watermark > log.log_start_offset:
@@ -464,11 +456,9 @@ class World:
         return self.topics.of(TOPIC) if self.is_about_jobs else self.topics.live
 
     def log(self, slot: Slot) -> PartitionLog:
-        """Return the log of a slot that exists."""
         return self.folder.logs.get(slot.topic, slot.partition)
 
     def cores(self, group: Group) -> dict[int, SharePartition]:
-        """Return the group's share partitions in memory, by slot."""
         leaders = self.broker.services.share.partitions
         found = {slot.index: leaders.get(self.key(group, slot)) for slot in self.topics.live}
         return {index: leader.core for index, leader in found.items() if leader is not None}
@@ -479,7 +469,6 @@ class World:
         return 0 if leader is None else leader.core.start_offset
 
     def live_group(self, group_id: str) -> ShareGroup | None:
-        """Return the group in its coordinator's present state, durable or not."""
         partitions = self.broker.services.groups.coordinator.partitions
         if not partitions.count:
             return None
@@ -526,7 +515,6 @@ class World:
         return all(log.refusal is ErrorCode.NONE for log in logs)
 
     def look_inside(self) -> None:
-        """Check what holds after every step."""
         for group in self.groups:
             group.pauses.look(group)
             if group.administered:
@@ -554,7 +542,6 @@ class World:
             raise InvariantBroken(f"the group coordinator has forgotten {group.id}")
 
     def audit(self) -> None:
-        """Check, while nothing is under way, that memory and disk agree."""
         self.look_inside()
         replayed = replayed_groups(self)
         audit(self, replayed)

@@ -35,7 +35,6 @@ def ends(request: pytest.FixtureRequest, broker: BrokerUnderTest) -> Iterator[tu
 def stream(
     spark: SparkSession, ends: tuple[str, str], unique: Callable[[str], str], tmp_path: Path
 ) -> Iterator[ShareStream]:
-    """Yield a stream at the source that has taken all records so far."""
     stream = ShareStream(spark, ends[0], unique("moved"), unique("movers"), tmp_path).create()
     stream.produce(FIRST)
     assert values(stream.drain()) == list(range(FIRST))

@@ -35,7 +35,6 @@ def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str],
 
 
 def pipe(stream: ShareStream, rows: DataFrame, topic: str, **options: object) -> None:
-    """Write the rows that exist now to the topic."""
     writer = rows.writeStream.format("kafka-share").option("kafka.bootstrap.servers", stream.bootstrap)
     for name, value in options.items():
         writer = writer.option(name, str(value))
@@ -68,7 +67,6 @@ def test_from_a_share_group_into_a_topic_each_record_once_although_batches_are_r
 def test_without_transactions_a_replayed_batch_is_there_twice(
     stream: ShareStream, unique: Callable[[str], str]
 ) -> None:
-    """The judge sees what the transactions are for."""
     topic = unique("to")
     create_topic(stream.bootstrap, topic, 1)
     stream.create()

@@ -25,8 +25,6 @@ def batch(values: list[str]) -> list[pa.RecordBatch]:
 
 
 class Scene:
-    """One query's batches, in this process."""
-
     def __init__(self, bootstrap: str, topic: str) -> None:
         from shareq.spark.sink.options import SinkOptions
 

@@ -105,7 +105,6 @@ class Production:
         self._thread.join()
 
     def finish(self) -> None:
-        """Stop the producer, and check that every record was confirmed."""
         self._stop.set()
         self._thread.join()
         assert self._producer.flush(60) == 0
@@ -144,7 +143,6 @@ def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
         query = stream.start(stream.load(), collect_into(taken), processingTime="0 seconds")
 
         def catch_up(what: str) -> None:
-            """Wait until records from all partitions, confirmed after this call, have arrived."""
             already = len(production.confirmed)
             until(lambda: len({place[0] for place in production.confirmed[already:]}) == len(PARTITIONS), query)
             wanted = set(production.confirmed)
@@ -199,7 +197,6 @@ def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
 def test_the_example_of_the_document(
     stream: ShareStream, cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The document's code runs with this test's names in it."""
     values = stream.produce(30)
     blocks = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
     (example,) = (block for block in blocks if "SASL_SSL" in block)

@@ -328,7 +328,6 @@ def test_a_stopped_query_gives_its_records_back_at_once(stream: ShareStream) -> 
 
 
 def run_example(stream: ShareStream) -> None:
-    """Run the document's code, with this test's names in it."""
     _creates_the_topic, example, *_ = re.findall(
         r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL
     )
@@ -351,7 +350,6 @@ def release_all(_: Message) -> AcknowledgeType:
 
 
 def take_all(stream: ShareStream, records: int) -> Ledger:
-    """Accept all records with a plain member."""
     ledger = Ledger()
     with members(stream.bootstrap, stream.group, stream.topic, ledger) as joined:
         run_until(joined, lambda: len(ledger.finished) >= records, timeout_s=25)  # locks would last 30

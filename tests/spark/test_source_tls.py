@@ -31,7 +31,6 @@ def broker(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def stream_of(
     spark: SparkSession, broker: TlsBroker, listener: str, unique: Callable[[str], str], folder: Path
 ) -> ShareStream:
-    """Return a stream of ten records and a group that starts at the first."""
     stream = ShareStream(spark, broker.bootstrap(listener), unique("topic"), unique("group"), folder)
     create_topic(broker.plain, stream.topic)
     read_from_start(broker.plain, stream.group)
@@ -40,7 +39,6 @@ def stream_of(
 
 
 def options(broker: TlsBroker, way: Way) -> dict[str, str]:
-    """Return the options with which the source may connect."""
     place: Any = way.place(broker)
     return {f"kafka.{name}": value for name, value in java_security(place["login"], place["tls"]).items()}
 

@@ -31,8 +31,6 @@ LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a lin
 
 
 class Verdict(IntEnum):
-    """The verdicts, from best to worst."""
-
     WHOLE = 0
     LOST_WHAT_WAS_HIT = 1
     REPAIRED = 2
@@ -67,8 +65,6 @@ class Outcome:
 
 
 class Log(logging.Handler):
-    """The broker's log, from warnings on."""
-
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.lines: list[str] = []
@@ -95,13 +91,11 @@ def broker_log() -> Iterator[Log]:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Return the last line of a traceback, and where it was raised."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({os.path.basename(where.filename)}, {where.name}, line {where.lineno})"
 
 
 def baseline(template: str, stop: Stop, work: str) -> Facts:
-    """Return the facts after a start without damage."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(template, work)
     with broker_log() as log:
@@ -191,7 +185,6 @@ def _go_on(world: RealWorld) -> None:
 
 
 def _is_about(line: str, target: Target) -> bool:
-    """Return True if a line of the log names the damaged file or its partition."""
     return target.path in line or (target.partition != "" and target.partition in line)
 
 

@@ -39,7 +39,6 @@ class Damage:
 
 
 def damages(target: Target, data: str, older: Sequence[str]) -> list[Damage]:
-    """Return all damages to try on a file, each with its variants."""
     path = f"{data}/{target.path}"
     missing = Damage("missing", "", _remove)
     copies = [

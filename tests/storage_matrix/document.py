@@ -45,7 +45,6 @@ refusal no other file may have changed, and the command that it names had to suc
 
 
 def document(results: Sequence[Result], pairs: Sequence[PairResult]) -> str:
-    """Return the whole document in Markdown."""
     counted = Counter(result.verdict for result in results)
     sums = ", ".join(f"{counted[verdict]:,} {SAID[verdict]}" for verdict in Verdict)
     parts = (*_table(results), "", *_pairs(pairs), "", *_waived(results), "")
@@ -84,7 +83,6 @@ def _table(results: Iterable[Result]) -> Iterable[str]:
 
 
 def _listed(kinds: Iterable[str]) -> str:
-    """Return a list of kinds of file, grouped by folder."""
     files: defaultdict[str, list[str]] = defaultdict(list)
     for kind in kinds:
         folder, colon, file = kind.rpartition(": ")

@@ -175,7 +175,6 @@ def _may_be_back(template: str, target: Target, copy: str) -> Facts:
 
 
 def records_in(paths: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield the offset and the fact of each record in undamaged segments."""
     for path in paths:
         yield from ((at, fact) for _, _, facts in _batches_in(path) for at, _, fact in facts)
 

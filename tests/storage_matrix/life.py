@@ -31,15 +31,12 @@ SMALL: Final = {"internal.segment.bytes": "1500", "index.interval.bytes": "200"}
 
 
 class Stop(Enum):
-    """The way in which the broker stopped before the damage."""
-
     CLEAN = "clean stop"
     KILL = "kill -9"
     POWER = "power loss"
 
     @property
     def boot(self) -> str:
-        """The boot id of the machine at the broker's next start."""
         return "second" if self is Stop.POWER else "first"
 
 
@@ -53,7 +50,6 @@ class Templates:
 
 
 def make_templates(folder: str) -> Templates:
-    """Make all templates by one life of a broker, below an empty folder."""
     os.makedirs(folder)
     data = f"{folder}/data"
     world = RealWorld(data)
@@ -123,7 +119,6 @@ class Life:
         self._values = 0
 
     def begin(self) -> None:
-        """Create topics, users, groups and transactions."""
         metadata = self.world.folder.metadata
         for name in (ORDERS, SPARE, GONE):
             metadata.create_topic(NewTopic(name, 1, SMALL))

@@ -43,7 +43,6 @@ class Result:
 
 
 def rows(templates: Templates) -> list[Row]:
-    """Return a row for each file of each kind, in every template that has it."""
     found = [Row(folder, stop, target) for stop, folder in templates.ended.items() for target in targets(folder)]
     for folder in templates.moments.values():
         found += [Row(folder, Stop.KILL, target) for target in targets(folder) if target.is_transient]
@@ -76,7 +75,6 @@ def _result(outcome: Outcome) -> Result:
 
 
 def run_all(templates: Templates, jobs: int, only: str = "", few: int = 0) -> Iterator[list[Result]]:
-    """Yield the results of each row, in the order of `rows`."""
     folder = os.path.dirname(templates.older[0])
     chosen = [row for row in rows(templates) if only in f"{row.target.kind} {row.target.path} {row.stop.value}"]
     with ProcessPoolExecutor(jobs) as pool:
@@ -95,7 +93,6 @@ def _run_row(row: Row, templates: Templates, folder: str, few: int) -> list[Resu
 
 
 def sound_facts(row: Row, work: str) -> Facts:
-    """Return the facts of the row's undamaged template, computed once in each process."""
     key = row.template, row.stop
     if key not in _sound:
         _sound[key] = baseline(row.template, row.stop, work)
@@ -103,5 +100,4 @@ def sound_facts(row: Row, work: str) -> Facts:
 
 
 def worst(results: Iterable[Result]) -> Result:
-    """Return the worst of a cell's results."""
     return max(results, key=lambda result: result.verdict)

@@ -62,8 +62,6 @@ CONFIG: Final = {
 
 @dataclass(frozen=True)
 class Pair:
-    """Two files, and the damage to each."""
-
     stop: Stop
     files: tuple[str, str]
     ways: tuple[str, str]
@@ -94,15 +92,12 @@ class PairResult:
 
 @dataclass
 class _Course:
-    """The events of a pair so far."""
-
     refusal: str = ""
     command: str = ""
     lines: list[str] = field(default_factory=list)
 
 
 def pairs(templates: Templates) -> list[Pair]:
-    """Return the pairs of all files that exist after each way to stop."""
     return [
         Pair(stop, files, ways)
         for stop in ENDS
@@ -219,7 +214,6 @@ def _small_files(data: str) -> dict[str, bytes]:
 
 
 def _repair(refusal: str) -> tuple[str, str]:
-    """Run the command that the refusal names. Return it, and its output."""
     found = COMMAND.search(refusal)
     assert found is not None
     words = shlex.split(found[1])

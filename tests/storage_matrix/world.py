@@ -93,7 +93,6 @@ class RealWorld(BrokerWorld):
         return start_broker(env, self.config, self._data_dir, endpoint)
 
     def stop(self) -> None:
-        """Stop the broker as SIGTERM does."""
         self.clock.run_until_idle()
         self.broker.stop_waiting()
         self.clock.run_until_idle()

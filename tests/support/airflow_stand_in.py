@@ -48,8 +48,6 @@ def message_queue_trigger(scheme: str, **options: Any) -> Any:
 
 
 class Named(NamedTuple):
-    """An asset, or its watcher."""
-
     name: str
     watchers: tuple[Any, ...] = ()
     trigger: Any = None

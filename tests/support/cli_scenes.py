@@ -21,7 +21,6 @@ WAIT_S = 20.0
 
 
 def topics(shell: Shell) -> None:
-    """Create, describe, change, trim and delete topics."""
     assert shell.json("topics", "create", "t.a", "--partitions", "2", "--dry-run")[0]["done"] is False
     assert shell.json("topics", "create", "t.a", "t.b", "-p", "2", "--set", "retention.ms=100000000") == [
         {"topic": "t.a", "partitions": 2, "done": True},
@@ -126,7 +125,6 @@ def records(shell: Shell) -> None:
 
 
 def committed(shell: Shell) -> None:
-    """Check that consume --committed shows only the records of committed transactions."""
     shell.ok("topics", "create", "r.tx")
     producer = Producer(
         {"bootstrap.servers": shell.environment["SHAREQ_BOOTSTRAP_SERVERS"], "transactional.id": "r.tx"}
@@ -144,7 +142,6 @@ def committed(shell: Shell) -> None:
 
 
 def share_records(shell: Shell) -> None:
-    """Show each record and its delivery state, as the cluster has stored it."""
     shell.ok("topics", "create", "sr.a", "--partitions", "2")
     shell.ok("produce", "sr.a", "-p", "0", "--key", "k", "--header", "from=shell", stdin='{"n": 1}\ntwo\nthree\nfour\n')
     shell.ok("configs", "alter", "group", "sr.g", "--set", "share.auto.offset.reset=earliest")
@@ -186,7 +183,6 @@ def share_records(shell: Shell) -> None:
 
 
 def share_groups(shell: Shell) -> None:
-    """Create a share group, use it, describe it, reset its offsets and delete it."""
     shell.ok("topics", "create", "s.a")
     shell.ok("produce", "s.a", stdin="one\ntwo\nthree\nfour\n")
     shell.ok("configs", "alter", "group", "s.g", "--set", "share.auto.offset.reset=earliest")
@@ -315,7 +311,6 @@ def paused_groups(shell: Shell, known: bool) -> None:
 
 
 def configs(shell: Shell) -> None:
-    """Describe and change properties of topics, groups and brokers."""
     shell.ok("topics", "create", "c.a", "--set", "cleanup.policy=delete")
     shell.ok("configs", "alter", "topic", "c.a", "--set", "retention.ms=3600000", "--append", "cleanup.policy=compact")
     rows = {row["name"]: row["value"] for row in shell.json("configs", "describe", "topic", "c.a")}
@@ -354,7 +349,6 @@ def configs(shell: Shell) -> None:
 
 
 def access(shell: Shell, folder: Path) -> None:
-    """Manage ACLs, users and quotas."""
     words = ("--principal", "User:packer", "--resource", "group", "--name", "packers")
     assert shell.json("acls", "create", *words, "--operation", "read", "--dry-run")[0]["done"] is False
     rule = {
@@ -397,12 +391,10 @@ def access(shell: Shell, folder: Path) -> None:
 
 
 def is_level(shell: Shell, level: int) -> bool:
-    """Return whether the feature table gives this level of transactions."""
     return ["transaction.version", str(level)] in [line.split()[:2] for line in shell.ok("features", "list")]
 
 
 def cluster(shell: Shell) -> None:
-    """Describe the cluster, its brokers and its features."""
     found = shell.json("cluster", "describe")
     assert (found["brokers"], found["without_leader"]) == (1, 0)
     assert any(line.startswith("cluster ") for line in shell.ok("cluster", "describe"))
@@ -425,7 +417,6 @@ def cluster(shell: Shell) -> None:
 
 
 def transactions(shell: Shell) -> None:
-    """Find and abort a transaction that was left open."""
     shell.ok("topics", "create", "x.a")
     bootstrap = shell.environment["SHAREQ_BOOTSTRAP_SERVERS"]
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "x.t", "transaction.timeout.ms": 60000})

@@ -23,16 +23,12 @@ M = TypeVar("M", bound=Message)
 
 
 class Sent(NamedTuple):
-    """A request that a node sent, and its purpose."""
-
     node: int | None
     message: Message
     purpose: Purpose
 
 
 class SeenLink:
-    """A `Link` that records the requests sent over it."""
-
     def __init__(self, world: ClusterWorld) -> None:
         self._link = world.link
         self.sent: list[Sent] = []
@@ -73,7 +69,6 @@ class SeenLink:
         self._link.close()
 
     def requests(self, kind: type[M], purpose: Purpose | None = None) -> list[M]:
-        """Return the requests of a kind, optionally of one purpose."""
         return [
             each.message
             for each in self.sent
@@ -108,12 +103,10 @@ class RecordsRig:
         self.feed.add_truncation_listener(lambda source: self.cut.append((source.partition, source.high_watermark)))
 
     def create(self, name: str, partitions: int = 1, *, replicas: int = 3) -> None:
-        """Create a topic and mirror it."""
         self.cluster.create_topic(name, partitions, replication_factor=replicas)
         assert isinstance(self.world.wait(self.mirror.find(name)), TopicImage)
 
     def open(self, name: str, partition: int = 0) -> PartitionRecords:
-        """Return a source whose end offsets are known."""
         source = self.feed.get(name, partition)
         self.clock.advance(5)
         assert source.has_ends
@@ -122,7 +115,6 @@ class RecordsRig:
     def read(
         self, source: PartitionRecords, offset: int, max_bytes: int = 1 << 20, *, committed: bool = False
     ) -> ReadResult:
-        """Read records that are available or arrive at once."""
         upto = source.last_stable_offset if committed else source.high_watermark
         found = source.read(offset, max_bytes, upto=upto)
         if not isinstance(found, ReadResult):

@@ -29,15 +29,11 @@ class Turn(pytest.Item):
 
 
 class _Later(pytest.File):
-    """A test file that is not imported yet."""
-
     def collect(self) -> Iterator[Turn]:
         yield Turn.from_parent(self, name=self.name, nodeid=self.nodeid)
 
 
 class FileByFile:
-    """The plugin of a process that runs tests."""
-
     def __init__(self) -> None:
         self._items: dict[Turn, list[pytest.Item]] = {}
         self._is_turn = False
@@ -75,7 +71,6 @@ class FileByFile:
         return True
 
     def _collected(self, turn: Turn) -> list[pytest.Item]:
-        """Return the selected tests of a file, collecting them on the first call."""
         if turn not in self._items:
             later, session = turn.getparent(_Later), turn.session
             assert later is not None

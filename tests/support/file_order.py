@@ -44,7 +44,6 @@ come last.
 
 
 def in_order(files: Sequence[str]) -> list[str]:
-    """Return the same files in order, each once."""
     longest = [file for prefix in LONGEST for file in files if file.startswith(prefix)]
     others = [file for file in files if file not in set(longest)]
     waiting = [file for file in others if file.startswith(WAITING)]

@@ -21,11 +21,9 @@ class FixedSeeds:
 
     @property
     def firsts(self) -> Sequence[int]:
-        """Return the first seed of each test."""
         return self._seeds[:: self._chunk]
 
     def run_from(self, first: int) -> None:
-        """Run a test's seeds."""
         at = self._seeds.index(first)
         for seed in self._seeds[at : at + self._chunk]:
             self._seen.update(self._run(seed))

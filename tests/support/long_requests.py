@@ -15,7 +15,6 @@ _HEADER: Final = struct.Struct(">hhih")
 
 
 def raw_request(api_key: ApiKey, version: int, count: int, element: bytes, rest: bytes) -> bytes:
-    """Return the frame of a request whose first field is an array of equal elements."""
     header = _HEADER.pack(api_key, version, 7, 1) + b"x\0"
     return frame(header + uvarint(count + 1) + element * count + rest)
 

@@ -21,7 +21,6 @@ class MeteredClock(VirtualClock):
         self.longest_ns = 0
 
     def measured(self, call: Callable[[], object]) -> None:
-        """Make a call as the loop does when a socket is ready."""
         before = time.thread_time_ns()
         call()
         self.longest_ns = max(self.longest_ns, time.thread_time_ns() - before)

@@ -17,8 +17,6 @@ from tests.support.waiting import until
 
 
 class NodeProcess:
-    """A node in a process of its own, in an empty folder."""
-
     def __init__(self, process: subprocess.Popen[str], folder: Path, log: Path) -> None:
         self.process = process
         self.folder = folder
@@ -34,7 +32,6 @@ class NodeProcess:
         return self.line.split("listening on ")[1].partition(",")[0]
 
     def wait_until_ready(self) -> None:
-        """Read the line that is printed when it listens."""
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
         assert self.line, self.log
@@ -48,14 +45,12 @@ class NodeProcess:
 
 @contextlib.contextmanager
 def node_process(tmp_path: Path, cluster: str) -> Iterator[NodeProcess]:
-    """Run a node in front of the cluster at an address."""
     with command_line(tmp_path, ["serve", "--cluster", cluster, "--listen", "127.0.0.1:0"]) as node:
         yield node
 
 
 @contextlib.contextmanager
 def command_line(tmp_path: Path, arguments: Sequence[str]) -> Iterator[NodeProcess]:
-    """Run a node by this command line."""
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     log = folder.with_suffix(".log")
     with log.open("w") as errors:
@@ -83,7 +78,6 @@ async def produced(bootstrap: str, topic: str, *values: bytes) -> None:
 
 
 async def accepted(bootstrap: str, group: str, topic: str, count: int) -> list[bytes]:
-    """Receive and accept that many records, each confirmed."""
     found: list[bytes] = []
     async with ShareConsumer(bootstrap, group, [topic], acknowledgement="explicit") as consumer:
         while len(found) < count:
@@ -100,12 +94,10 @@ def number(node: NodeProcess) -> int:
 
 
 def configure(bootstrap: str, group: str) -> None:
-    """Make a group begin with the first record, as an operator does."""
     shareq("configs", "alter", "group", group, "--set", "share.auto.offset.reset=earliest", "-b", bootstrap)
 
 
 def shareq(*arguments: str) -> str:
-    """Run a command to its end, and return what it prints."""
     ran = subprocess.run(
         [sys.executable, "-m", "shareq", *arguments],
         env=child_environment(),

@@ -14,8 +14,6 @@ __all__ = ["CHAIN_FORMS", "FORMS", "OFFSET_FORMS", "RUN_FORMS", "RecordWalk"]
 
 
 class RecordWalk(Protocol):
-    """The functions of the module, in either form."""
-
     def walk(self, data: bytes, pos: int, count: int, low: int, high: int, no_time: int, /) -> tuple[int, int]: ...
 
     def faults(

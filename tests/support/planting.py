@@ -17,7 +17,6 @@ Function = Callable[..., Any]
 
 @contextmanager
 def replaced(*places: tuple[object, str, Function | property]) -> Iterator[None]:
-    """Set attributes for the duration of the block."""
     with ExitStack() as stack:
         for owner, name, new in places:
             stack.callback(setattr, owner, name, getattr(owner, name))

@@ -29,7 +29,6 @@ def finished(
 
 
 def runs(pid: int) -> bool:
-    """Return True if the process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except _ENDED:

@@ -21,7 +21,6 @@ def batch(base: int, count: int = 1, *, epoch: int = 0, producer_id: int = -1, s
 
 
 def marker(base: int, producer_id: int, *, commit: bool, epoch: int = 0) -> bytes:
-    """Return the marker that ends a transaction."""
     built = build_end_transaction_marker(
         commit=commit, producer_id=producer_id, producer_epoch=0, coordinator_epoch=0, timestamp_ms=1_000
     )

@@ -56,7 +56,6 @@ class WorkerPage:
                 worker.wait()
 
     def check_options(self, broker_class: type, **defaults: object) -> None:
-        """Check that the page names all options, and that these have the `defaults`."""
         names: dict[str, object] = {}
         exec(compile(self._with_options, f"{self._name}.md", "exec"), {"ShareqBroker": broker_class}, names)
         assert isinstance(names["broker"], broker_class)

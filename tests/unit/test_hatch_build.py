@@ -52,7 +52,6 @@ class Build:
         hook.finalize(version, self.data, "")
 
     def in_checkout(self) -> set[str]:
-        """Return the modules compiled in the checkout from the current sources."""
         return {file.name.removesuffix(self.script.SUFFIX) for file in self.script.place(self.root).glob("*")}
 
     def in_wheel(self) -> set[str]:

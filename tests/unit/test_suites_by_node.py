@@ -54,6 +54,5 @@ def test_outcomes_are_counted_by_suite_and_reason() -> None:
 
 
 def of_the_makefile(*names: str) -> list[str]:
-    """Return the values of the Makefile's variables of these names."""
     text = (ROOT / "Makefile").read_text()
     return [re.findall(rf"^{name} +:= (.*)$", text, re.MULTILINE)[0] for name in names]

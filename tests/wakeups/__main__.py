@@ -35,8 +35,6 @@ CONFIG: Final = {"group.share.max.partition.max.record.locks": "300000"}
 
 
 class Lateness(NamedTuple):
-    """The lateness of so many delays, in milliseconds."""
-
     what: str
     delays: int
     p50: float
@@ -78,7 +76,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measured(delays: int, others: int) -> list[Lateness]:
-    """Measure all three kinds at a broker of their own."""
     found: list[Lateness] = []
     with Broker(config=CONFIG) as own:
         with member_of(own.bootstrap, own.port, "prompt", records=delays, wait_s=WAIT_S) as member:
@@ -94,7 +91,6 @@ def measured(delays: int, others: int) -> list[Lateness]:
 
 
 def _release_every_second(member: Member, records: int) -> None:
-    """Release every second record: as many ranges wait as half of the records."""
     taken = 0
     while taken < records:
         for first, last, _ in member.take(5_000):

@@ -21,7 +21,6 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def connect(broker: Broker) -> Iterator[Callable[[], WireClient]]:
-    """Return a function that opens connections, which are closed after the test."""
     clients: list[WireClient] = []
 
     def open_one() -> WireClient:
@@ -40,5 +39,4 @@ def client(connect: Callable[[], WireClient]) -> WireClient:
 
 @pytest.fixture
 def topic() -> str:
-    """Return an unused topic name."""
     return f"topic-{next(_numbers)}"

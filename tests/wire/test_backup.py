@@ -23,7 +23,6 @@ ONE_MIB = str(1 << 20)
 
 
 def done(*arguments: object) -> str:
-    """Call a command in this process, which must succeed; return its output."""
     result = Shell("unused:1").run(*map(str, arguments))
     assert result.code == 0, result.err
     return result.out

@@ -46,7 +46,6 @@ def record(number: int, key: bytes | None = None) -> RecordData:
 
 
 def committed(broker: Broker, topic: str, isolation: str = "read_committed") -> list[tuple[int, bytes]]:
-    """Return the records that a consumer sees, by partition and value, sorted."""
     settings = {
         "bootstrap.servers": broker.bootstrap,
         "group.id": "judge",

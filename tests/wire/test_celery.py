@@ -32,8 +32,6 @@ def kill_broker(cluster: Broker) -> Callable[[], None]:
 
 
 class TestCelery(CeleryScenarios):
-    """The common scenarios, and those of our broker alone."""
-
     def test_one_slow_task_delays_nobody(self, celery: Callable[..., CeleryWorkers]) -> None:
         """There is one partition with two workers: with committed positions, later tasks would wait or be lost."""
         running = celery()

@@ -52,7 +52,6 @@ def worker(folder: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def run(folder: Path, code: str) -> str:
-    """Return a program's output."""
     done = finished([sys.executable, "-c", code], cwd=folder, env=ENVIRONMENT, timeout_s=60)
     assert done.returncode == 0, done.stderr + (folder / "log").read_text()
     return done.stdout

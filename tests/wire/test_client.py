@@ -52,7 +52,6 @@ def test_a_broker_that_goes_and_comes_back(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """Run a broker with PLAIN and SCRAM for carol."""
     folder = tmp_path_factory.mktemp("sasl")
     (folder / "password").write_text(PASSWORD + "\n")
     (folder / "server.properties").write_text(

@@ -30,8 +30,6 @@ BUDGET = 400_000
 
 
 class Node:
-    """A node that reads from a cluster, on the running event loop."""
-
     def __init__(self, bootstrap: str) -> None:
         loop = asyncio.get_running_loop()
         clock = LoopClock(loop)
@@ -46,13 +44,11 @@ class Node:
         self.feed.add_listener(lambda source: self.news.set())
 
     async def find(self, topic: str) -> None:
-        """Wait until a topic is mirrored."""
         answer: asyncio.Future[TopicImage | ErrorCode] = asyncio.get_running_loop().create_future()
         self.mirror.find(topic).on_complete(answer.set_result)
         assert isinstance(await answer, TopicImage)
 
     async def values(self, topic: str, count: int) -> list[list[bytes]]:
-        """Return the values of each partition, once there are so many in each."""
         values: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
         offsets = [0] * PARTITIONS
         sources = [self.feed.get(topic, partition) for partition in range(PARTITIONS)]

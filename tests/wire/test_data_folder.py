@@ -22,7 +22,6 @@ TOPICS: Final = 3
 
 
 def refused(data_dir: Path) -> str:
-    """Return the one line with which the broker refuses to start."""
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
     result = finished(command, env=child_environment(), timeout_s=30)
     assert result.returncode == 1, result

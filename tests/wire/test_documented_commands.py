@@ -95,7 +95,6 @@ def test_every_page_with_commands_has_a_test_that_runs_them() -> None:
 
 @pytest.mark.parametrize("page", sorted(RUN_BY))
 def test_the_test_of_a_page_reads_it(page: str) -> None:
-    """The test that is named for a page reads that page."""
     text = (ROOT / RUN_BY[page]).read_text()
     assert Path(page).name in text, f"{RUN_BY[page]} does not name {page}"
 

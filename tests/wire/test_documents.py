@@ -35,19 +35,16 @@ class Document:
         self.text = text
 
     def block(self, begin: str) -> str:
-        """Return the only block with this beginning."""
         (found,) = [body for _, body in _BLOCK.findall(self.text) if body.startswith(begin)]
         return str(found)
 
     def command(self, begin: str) -> str:
-        """Return the only line of a block with this beginning."""
         (found,) = {
             line for _, body in _BLOCK.findall(self.text) for line in body.splitlines() if line.startswith(begin)
         }
         return str(found)
 
     def inline(self, begin: str) -> str:
-        """Return the only command in backquotes with this beginning."""
         (found,) = set(re.findall(rf"`({re.escape(begin)}[^`]*)`", self.text))
         return str(found)
 

@@ -38,7 +38,6 @@ def refused(tmp_path: Path, *arguments: str) -> str:
 
 
 def first_line(tmp_path: Path, *arguments: str) -> str:
-    """Return a broker's first line when it listens; then stop it."""
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data"), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=child_environment()) as process:
         assert process.stdout is not None

@@ -20,7 +20,6 @@ LONG_MS = 20_000  # no test waits for that
 
 
 def values(records: bytes | memoryview | None) -> list[bytes | None]:
-    """Return the values of all records in a fetched partition."""
     assert records is not None
     data = bytes(records)
     return [

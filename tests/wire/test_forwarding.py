@@ -49,7 +49,6 @@ class ForwardingFolder(DataFolderGround):
 
     @classmethod
     async def before(cls, bootstrap: str, env: Environment, config: BrokerConfig) -> ForwardingFolder:
-        """Return a folder in front of the cluster at an address."""
         link = NetworkLink(ClientConfig.from_properties({"bootstrap.servers": bootstrap}))
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         link.send(None, ApiVersionsRequest("shareq", "1")).on_complete(answer.set_result)
@@ -75,7 +74,6 @@ class ForwardingFolder(DataFolderGround):
 
 
 async def forwarded(cluster: str, folder: Path) -> None:
-    """Run a node in front of a cluster, and let a client use only its address."""
     grounds: list[ForwardingFolder] = []
     config = BrokerConfig.load(
         {"node.id": str(NODE_ID), "listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(folder)}

@@ -99,8 +99,6 @@ def hog_the_rest(folder: Path) -> None:
 
 
 class ShareMember:
-    """One member of a share group that has acquired records."""
-
     def __init__(self, client: WireClient, topic: str, topic_id: bytes) -> None:
         self.client, self.topic_id, self.epoch = client, topic_id, 0
         resource = AlterConfigsResource(32, "shares", [AlterableConfig("share.auto.offset.reset", 0, "earliest")])

@@ -30,7 +30,6 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0
 
 
 def send(client: WireClient, topic: str, producer_id: int, sequence: int = 0, partition: int = 0) -> int:
-    """Send a producer's first batch, or a later one."""
     records = numbered(b"x", producer_id=producer_id, sequence=sequence)
     return produce(client, topic, records, partition=partition).error_code
 

@@ -40,12 +40,10 @@ class Page:
         self.output = folder / "output"
 
     def run(self, command: str) -> str:
-        """Run a command to its end and return its output."""
         return sh(command, self.folder, SHAREQ_BOOTSTRAP_SERVERS=self.environment["SHAREQ_BOOTSTRAP_SERVERS"])
 
     @contextmanager
     def running(self, command: str) -> Iterator[None]:
-        """Run a command until the block ends."""
         with self.output.open("w") as file:
             process = subprocess.Popen(
                 ["sh", "-c", f"exec {command}"], cwd=self.folder, env=self.environment, stdout=file, stderr=file
@@ -57,7 +55,6 @@ class Page:
             assert process.wait(60) == 0, self.output.read_text()
 
     def shows(self, *texts: str) -> None:
-        """Wait until the running command has printed these texts."""
         until(lambda: all(text in self.output.read_text() for text in texts), str(texts))
 
 

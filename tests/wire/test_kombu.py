@@ -69,8 +69,6 @@ def send(connection: Connection, queue: Queue, *bodies: Any, **more: Any) -> Non
 
 
 class Taking:
-    """A consumer of a queue; `messages` are those received, unacknowledged."""
-
     def __init__(self, connection: Connection, *queues: Queue, prefetch: int = 0, no_ack: bool = False) -> None:
         self.connection = connection
         self.messages: list[Any] = []

@@ -16,7 +16,6 @@ from tests.support.processes import finished
 
 
 def log_of(tmp_path: Path, *arguments: str, **variables: str) -> list[str]:
-    """Return the log of a broker that is started and stopped."""
     command = [sys.executable, "-m", "shareq", "serve", "--listen", "127.0.0.1:0", *arguments]
     environment = {**child_environment(), **variables}
     with subprocess.Popen(

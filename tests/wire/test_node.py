@@ -205,7 +205,6 @@ RIGHTS = {
 
 
 def rights_in(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield resource, name and operation of each right that a command grants."""
     of = [*pairwise(arguments)]
     resource, name = dict(of)["--resource"], dict(of)["--name"]
     return ((resource, name, value) for option, value in of if option == "--operation")

@@ -24,7 +24,6 @@ def cluster() -> Iterator[Broker]:
 
 
 async def rejected(bootstrap: str, group: str, topic: str, count: int) -> None:
-    """Receive and reject this many records, each confirmed."""
     async with ShareConsumer(bootstrap, group, [topic], acknowledgement="explicit") as consumer:
         for _ in range(count):
             record = await consumer.getone(timeout_s=30)
@@ -61,7 +60,6 @@ def letters_by_way_of(node: NodeProcess) -> None:
 
 
 def serve(cluster: str, *properties: str) -> list[str]:
-    """Return the command line of a node that creates queues."""
     given = ("errors.deadletterqueue.auto.create.topics.enable=true", *properties)
     options = [word for each in given for word in ("--set", each)]
     return ["serve", "--cluster", cluster, "--listen", "127.0.0.1:0", *options]

@@ -30,18 +30,15 @@ SLOTS = 8
 
 
 def url_of(node: NodeProcess) -> str:
-    """Return the address of a node's records API."""
     (url,) = re.findall(r"records API at (http://[\d.:]+/api/v1)", node.line)
     return str(url)
 
 
 def nodes_by(node: NodeProcess) -> dict[int, dict[str, Any]]:
-    """Return the rows of all nodes that one node's records API lists."""
     return {row["node_id"]: row for row in RecordsApi(url_of(node), TOKEN).nodes()}
 
 
 def top(node: NodeProcess, *options: str) -> dict[str, Any]:
-    """Return what `shareq top` prints."""
     printed: dict[str, Any] = json.loads(
         shareq("top", "--once", "--every", "0.1", "--json", *options, "-b", node.bootstrap)
     )
@@ -49,12 +46,10 @@ def top(node: NodeProcess, *options: str) -> dict[str, Any]:
 
 
 def api_of(node: NodeProcess, token: Path) -> tuple[str, ...]:
-    """Return the options of a command that uses a node's records API."""
     return ("--api", url_of(node), "--api-token-file", str(token))
 
 
 def nodes_in_top(node: NodeProcess, token: Path) -> dict[int, dict[str, Any]]:
-    """Return the rows of nodes that `shareq top` prints."""
     return {row["node"]: row for row in top(node, *api_of(node, token))["nodes"]}
 
 

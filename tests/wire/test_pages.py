@@ -40,7 +40,6 @@ PAGES: Final = (
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """Yield language and text of each block of a page."""
     return _BLOCK.findall((DOCS / page).read_text())
 
 

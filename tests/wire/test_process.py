@@ -304,7 +304,6 @@ def test_a_client_that_takes_no_answers_does_not_hold_a_second_signal_up() -> No
 
 
 def wait_for_log(broker: Broker, text: str) -> None:
-    """Return when the broker has logged the text."""
     until(lambda: text in broker.log, text)
 
 

@@ -23,7 +23,6 @@ STEPS: Final = ["order", "payment", "parcel", "thanks"]
 
 
 def shown(example: str, page: str = "queues.md") -> tuple[str, list[str]]:
-    """Return the page's command with this ending, and the output shown for it."""
     ((command, output),) = [
         (command, output)
         for command, output in _SHOWN.findall((DOCS / page).read_text())
@@ -33,7 +32,6 @@ def shown(example: str, page: str = "queues.md") -> tuple[str, list[str]]:
 
 
 def run(example: str, page: str = "queues.md") -> tuple[list[str], list[str]]:
-    """Return the lines that the page shows, and those that the example prints."""
     command, lines = shown(example, page)
     return lines, sh(command, ROOT).splitlines()
 

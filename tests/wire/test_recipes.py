@@ -35,8 +35,6 @@ WRONG: Final = {
 
 
 class Recipes:
-    """A background run of all recipes."""
-
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._report = folder / "report.xml"
         options = ["-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={self._report}", *arguments]

@@ -136,6 +136,5 @@ def test_there_is_a_folder_of_each_format_and_each_kind_of_stop() -> None:
 
 
 def names_in(archive: Path) -> set[str]:
-    """Return the names of the files beside the partitions' folders."""
     with tarfile.open(archive) as packed:
         return {Path(name).name for name in packed.getnames() if name.count("/") == 1}

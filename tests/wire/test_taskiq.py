@@ -31,8 +31,6 @@ def restart(cluster: Broker) -> Callable[[], object]:
 
 
 class TestTaskiq(TaskiqScenarios):
-    """The common scenarios, and those of our broker alone."""
-
     async def test_a_rejected_task_is_a_dead_letter(self, cluster: Broker, name: str) -> None:
         letters = {
             "errors.deadletterqueue.topic.name": f"dlq.{name}",

@@ -348,7 +348,6 @@ def test_a_lost_leader_takes_the_locks_with_it(broker: Broker, group: str, membe
 
 
 def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
-    """The other partition refuses nothing."""
     topic = broker.topic(partitions=2)
     broker.produce(topic, "x", partition=0)
     broker.produce(topic, "y", partition=1)

@@ -68,7 +68,6 @@ def test_a_delay_of_redelivery_ends(broker: Broker) -> None:
 
 
 def release(settings: dict[str, str], topic: str, delivery: int) -> None:
-    """Receive the record as its `delivery`th delivery, and release it."""
     with ShareConsumer({**settings, "log_level": 0}) as member:
         member.subscribe([topic])
         for _ in range(50):

@@ -58,7 +58,6 @@ class Pki:
         shutil.copy(self.server.both, self.path)
 
     def trusting(self, authority: Authority | None = None, client: Signed | None = None) -> ssl.SSLContext:
-        """Return a client that trusts one authority, and presents a certificate."""
         context = ssl.create_default_context(cafile=str((authority or self.authority).certificate))
         if client is not None:
             context.load_cert_chain(client.certificate, client.key)

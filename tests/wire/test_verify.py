@@ -41,7 +41,6 @@ def data(original: Path, tmp_path: Path) -> Path:
 
 
 def verify(data: Path, *options: str, code: int) -> str:
-    """Call the command in this process; `run` checks that a process does the same."""
     result = Shell("unused:1").run("verify", str(data), *options)
     assert result.code == code, result.out + result.err
     assert "Traceback" not in result.err

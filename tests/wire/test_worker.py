@@ -91,7 +91,6 @@ class Running:
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
 
     def until(self, condition: Callable[[list[list[str]]], object]) -> list[list[str]]:
-        """Wait for lines that the handlers write."""
         deadline = time.monotonic() + PATIENCE_S
         while not condition(self.seen):
             assert time.monotonic() < deadline, f"{self.seen}\n{self.log}"

@@ -35,7 +35,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 
 def security(guarded: Guarded) -> dict[str, str]:
-    """Return the properties without user and password."""
     return {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",

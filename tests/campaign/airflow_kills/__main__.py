@@ -74,7 +74,6 @@ class Airflow:
             )
 
     def end(self, how: str) -> None:
-        """End the triggerer in one of STEPS."""
         assert self._triggerer is not None
         pid = self._triggerer.pid
         if how == "its child":
@@ -100,7 +99,6 @@ class Airflow:
 
 
 def campaign(python: Path, kills: int, rng: random.Random, home: Path) -> Verdict:
-    """Run this many kills, wait until the group is done, and judge."""
     with Broker() as broker:
         broker.topic(TOPIC)
         airflow = Airflow(python, home, broker.bootstrap)

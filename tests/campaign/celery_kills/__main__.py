@@ -66,7 +66,6 @@ class Workers:
         self._running.append(process)
 
     def kill_one(self, chance: random.Random) -> Kill:
-        """Kill a worker and all of its children at once."""
         process = self._running.pop(chance.randrange(len(self._running)))
         since = time.monotonic()
         os.killpg(process.pid, signal.SIGKILL)

@@ -28,8 +28,6 @@ class Noting(Consumer):
 
 
 class NotingBroker(ShareqBroker):
-    """The broker with such consumers."""
-
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 30_000) -> Consumer:
         return Noting(super().consume(queue_name, prefetch, timeout))
 
@@ -46,5 +44,4 @@ def work(number: int, seconds: float) -> None:
 
 
 def send(number: int, seconds: float) -> None:
-    """Send one task, with the broker's exceptions."""
     work.send(number, seconds)

@@ -42,8 +42,6 @@ class Verdict:
 
 @dataclass(slots=True)
 class Task:
-    """A task's executions, in the order in which they began."""
-
     runs: list[Run] = field(default_factory=list)
     _received: dict[int, float] = field(default_factory=dict)
 

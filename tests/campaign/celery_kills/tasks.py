@@ -29,7 +29,6 @@ app.conf.update(
 
 @task_received.connect  # type: ignore[untyped-decorator]
 def received(request: Any, **_: Any) -> None:
-    """Note that the worker has the task; one of its processes begins it later."""
     note("got", ast.literal_eval(request.argsrepr)[0])
 
 
@@ -41,5 +40,4 @@ def work(number: int, seconds: float) -> None:
 
 
 def send(number: int, seconds: float) -> None:
-    """Send one task, with the broker's exceptions."""
     work.delay(number, seconds)

@@ -76,7 +76,6 @@ class _Campaign:
         self._in_time = in_time
 
     def run(self) -> None:
-        """Run the missing rounds, in a new scene after a broken one."""
         rounds = Rounds(self._cell, self._cluster, self._options.seed)
         failures = 0
         while failures < MOST_BROKEN and self._goes_on():

@@ -125,11 +125,9 @@ class Brokers:
 
     @property
     def bootstrap(self) -> str:
-        """The bootstrap for clients of the cluster itself."""
         return ",".join(f"127.0.0.1:{process.port}" for process in self.processes.values())
 
     def bootstrap_of(self, node: int) -> str:
-        """Return the bootstrap for a node."""
         return ",".join(f"127.0.0.1:{port}" for port in self._of_nodes[node])
 
     # -- life
@@ -167,7 +165,6 @@ class Brokers:
             return client.call(request, 12, MetadataResponse).topics[0].topic_id
 
     def leader_of(self, topic: str, partition: int) -> int:
-        """Return the broker that leads a partition."""
         return int(self._admin().list_topics(topic, timeout=20).topics[topic].partitions[partition].leader)
 
     def coordinator_of(self, group: str) -> int:
@@ -179,7 +176,6 @@ class Brokers:
         return found.node_id
 
     def in_sync(self) -> bool:
-        """Return whether every replica has all of its leader's records."""
         topics = self._admin().list_topics(timeout=20).topics.values()
         partitions = [each for topic in topics for each in topic.partitions.values()]
         return all(len(each.isrs) == len(each.replicas) == len(self.processes) for each in partitions)

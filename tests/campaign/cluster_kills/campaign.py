@@ -71,7 +71,6 @@ class Rounds:
                 show(f"{cell.name}: journals and logs are kept in {folder}")
 
     def _round(self, scene: Scene, number: int, before: Verdict) -> tuple[Row, Verdict]:
-        """Run a round; return its row, and the verdict on all records so far."""
         seen, hung, replaced = scene.journals.seen(), scene.hung, scene.replaced
         errors = seen.errors.copy()
         fault = Fault(Random(f"{self._seed} {self._cell.name} {number}"))
@@ -109,7 +108,6 @@ class Rounds:
         return row, after
 
     def _disturb(self, scene: Scene, fault: Fault) -> float:
-        """Cause the fault; return when all was well again."""
         scene.produce_again()
         time.sleep(fault.rng.uniform(0.5, 1.5))
         self._cell.disturb(scene, fault)
@@ -125,7 +123,6 @@ def _rounded(pause_s: float) -> float | None:
 
 
 def _verdict(scene: Scene) -> Verdict:
-    """Wait until consumers are done; return the verdict on all records so far."""
     verdict = _when_done(scene)
     if verdict.lost:
         scene.replace_consumers()

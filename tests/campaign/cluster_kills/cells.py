@@ -43,7 +43,6 @@ class Fault:
     note: str = ""
 
     def now(self) -> None:
-        """Measure the time to the next confirmation from now on."""
         self.at = time.monotonic()
 
 
@@ -133,7 +132,6 @@ def _cut_off_from_clients(scene: Scene, fault: Fault) -> None:
 
 
 def _heir_dies(scene: Scene, fault: Fault) -> None:
-    """Kill the owner, and the node that is taking over."""
     owner = _owner(scene)
     others = [node for node in scene.nodes if node is not owner]
     owner.kill()
@@ -240,8 +238,6 @@ def _any_broker(scene: Scene, fault: Fault) -> int:
 
 
 def _broker_dies(chosen: Callable[[Scene, Fault], int]) -> Callable[[Scene, Fault], None]:
-    """Return a fault that kills one broker of three, and starts it again."""
-
     def disturb(scene: Scene, fault: Fault) -> None:
         number = chosen(scene, fault)
         fault.now()
@@ -254,7 +250,6 @@ def _broker_dies(chosen: Callable[[Scene, Fault], int]) -> Callable[[Scene, Faul
 
 
 def _brokers_restart(scene: Scene, fault: Fault) -> None:
-    """Restart the brokers one after the other, as an upgrade does."""
     numbers = list(scene.cluster.processes)
     fault.rng.shuffle(numbers)
     fault.now()

@@ -58,7 +58,6 @@ class Verdict:
     unknown: int
 
     def since(self, before: Verdict) -> Verdict:
-        """Return what this verdict adds to an earlier one."""
         return Verdict(
             records=self.records - before.records,
             lost=sorted(set(self.lost) - set(before.lost)),
@@ -70,7 +69,6 @@ class Verdict:
 
     @property
     def broken(self) -> list[str]:
-        """Return a line for each fault."""
         return [
             *(f"partition {each[0]} offset {each[1]}: never confirmed" for each in self.lost),
             *(f"partition {each[0]} offset {each[1]}: came again after its confirmation" for each in self.again),
@@ -117,7 +115,6 @@ def longest_pause(confirmations: Iterable[float], at: float, until: float) -> fl
 
 
 def by_partition(places: Iterable[Place]) -> Mapping[int, list[int]]:
-    """Return offsets by partition."""
     found: dict[int, list[int]] = {}
     for partition, offset in places:
         found.setdefault(partition, []).append(offset)

@@ -8,7 +8,6 @@ import subprocess
 
 
 def stop(process: subprocess.Popen[bytes] | None) -> None:
-    """Send SIGSTOP and wait until the process has stopped."""
     assert process is not None
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)

@@ -19,7 +19,6 @@ class Cuts:
         self.heal()
 
     def heal(self) -> None:
-        """Let everything through."""
         self.there.set()
         self.back.set()
 
@@ -41,7 +40,6 @@ class Proxy:
         _run(self._accept)
 
     def close(self) -> None:
-        """Close all connections, and the listener."""
         self._is_open = False
         self._cuts.heal()
         for each in list(self._sockets):
@@ -77,7 +75,6 @@ class Proxy:
 
 
 def _copy(source: socket.socket, target: socket.socket, is_open: threading.Event) -> None:
-    """Forward data and its end."""
     with suppress(OSError):  # one side is gone, which the other one sees
         while data := source.recv(_CHUNK):
             is_open.wait()

@@ -43,10 +43,8 @@ class Row:
 
     @property
     def is_late(self) -> bool:
-        """Return whether work resumed too late, or never."""
         return self.pause_s is None or self.pause_s > self.within_s
 
 
 def of(rows: Iterable[Row], cell: str, cluster: str) -> list[Row]:
-    """Return the rounds of one cell with one cluster."""
     return [row for row in rows if (row.cell, row.cluster) == (cell, cluster)]

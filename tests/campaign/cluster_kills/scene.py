@@ -42,8 +42,6 @@ _MAP: Final = re.compile(r"membership \S+: generation (\d+), (\d+) nodes, (\d+) 
 
 
 class Map(NamedTuple):
-    """A generation of the nodes, as one of them has logged it."""
-
     generation: int
     nodes: int
     slots: int
@@ -91,7 +89,6 @@ class Scene:
     # -- life
 
     def start(self) -> None:
-        """Start all of it, and wait until records are confirmed."""
         self.cluster.start()
         create_replicated_topic(self.cluster.bootstrap, TOPIC, PARTITIONS, len(self.cluster.processes))
         self.topic_id = self.cluster.topic_id(TOPIC)
@@ -113,7 +110,6 @@ class Scene:
         return sum("\nC " in journal for journal in journals) == CONSUMERS
 
     def _node(self, number: int) -> OurProcess:
-        """Return a node with a listener for its peers (the first) and one for clients."""
         folder = self._folder / f"node-{number}"
         folder.mkdir()
         port, for_clients = free_port(), free_port()
@@ -134,11 +130,9 @@ class Scene:
         return OurProcess(folder, settings, port, where, has_data=False)
 
     def produce_again(self) -> None:
-        """Resume sending after `stop_producing`."""
         self._produces = True
 
     def replace_consumers(self) -> None:
-        """Replace all consumers; keep the records of their connections."""
         self.replaced += 1
         with (self._folder / f"stood-still-{self.replaced}.txt").open("ab") as file:
             for _ in range(2):
@@ -151,7 +145,6 @@ class Scene:
                 self._consumers[number] = self._consumer(number)
 
     def stop_producing(self) -> None:
-        """Pause sending, and wait until all sent records are in the cluster."""
         self._is_flushed = self._produces = False
         self.wait_for(lambda: self._is_flushed, "the end of what was sent", 90)
 
@@ -192,16 +185,13 @@ class Scene:
         return leaders.pop() if len(leaders) == 1 and min(leaders) >= self._first_node else None
 
     def last_map(self, node: OurProcess) -> Map:
-        """Return the last map that a node has logged, also before a restart."""
         found = _MAP.findall((node.folder / "broker.log").read_text(errors="replace"))
         return Map(*map(int, found[-1])) if found else Map(-1, 0, 0)
 
     def has_all(self, node: OurProcess) -> bool:
-        """Return whether a node's last map has all nodes."""
         return self.last_map(node).nodes == len(self.nodes)
 
     def are_together(self) -> bool:
-        """Return whether all nodes are in one generation."""
         maps = {self.last_map(node)[:2] for node in self.nodes}
         return len(maps) == 1 and maps.pop()[1] == len(self.nodes)
 
@@ -215,7 +205,6 @@ class Scene:
         return slot_of(self.topic_id, SLOTS)
 
     def produced(self) -> set[Place]:
-        """The records that the cluster has."""
         consumer = Consumer({"bootstrap.servers": self.cluster.bootstrap, "group.id": "judge", **QUIET})
         try:
             found: set[Place] = set()
@@ -229,7 +218,6 @@ class Scene:
     def wait_for(
         self, condition: Callable[[], bool], what: str, within_s: float = STARTS_S, each_s: float = 0.1
     ) -> None:
-        """Wait until the condition holds; RuntimeError if it does not in time."""
         by = time.monotonic() + within_s
         while not condition():
             if time.monotonic() > by:
@@ -248,7 +236,6 @@ class Scene:
             return subprocess.Popen([*command, str(journal)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _revive(self) -> None:
-        """Replace consumers that have ended because their client hung."""
         while self._goes_on:
             with self._reviving:
                 for number, consumer in enumerate(self._consumers):

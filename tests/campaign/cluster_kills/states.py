@@ -90,8 +90,6 @@ async def _replay(slot: Slot, shard: ShareCoordinatorShard) -> None:
 
 
 class _Images:
-    """A `MetadataImage` of one topic."""
-
     def __init__(self, image: TopicImage) -> None:
         self._image = image
 

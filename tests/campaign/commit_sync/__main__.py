@@ -93,7 +93,6 @@ class Scene:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _revive(self) -> None:
-        """Replace consumers that a watchdog has ended."""
         while self._goes_on:
             for number, consumer in enumerate(self._consumers):
                 if consumer.poll() is not None:
@@ -115,7 +114,6 @@ class Scene:
 
 
 def disturb(scene: Scene, how: str, rng: random.Random) -> None:
-    """Kill or stop the leader of most partitions, and bring it back."""
     node = scene.leader()
     if how == "kill":
         node.kill()

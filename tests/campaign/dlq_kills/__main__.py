@@ -83,7 +83,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def markdown_of_removals(result: Removed, seed: int) -> list[str]:
-    """Return lines like `markdown`'s about operations that remove states."""
     lines = [
         f"{result.kills} kills, {result.seen['records']:,} records, all of them rejected, seed {seed}, "
         f"{result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
@@ -96,7 +95,6 @@ def markdown_of_removals(result: Removed, seed: int) -> list[str]:
 
 
 def markdown(result: Result, seed: int) -> list[str]:
-    """Return the result as the document shows it."""
     lines = [
         f"{result.kills} kills, {len(GROUPS)} groups of {MEMBERS} members, {result.seen['records']:,} records, seed "
         f"{seed}, {result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
@@ -109,7 +107,6 @@ def markdown(result: Result, seed: int) -> list[str]:
 
 
 def _counted(named: Iterable[tuple[str, int]]) -> str:
-    """Return names with their counts, as one sentence."""
     return "; ".join(f"{name}: {count:,}" for name, count in named).capitalize() + "."
 
 

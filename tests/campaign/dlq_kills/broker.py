@@ -57,8 +57,6 @@ REMOVAL_FAULTS: Final[dict[str, Fault]] = {
 
 
 class Aim(Enum):
-    """The moment of a broker's death."""
-
     ANY = "any moment"
     DEATH = "before a death is written"
     ON_DISK = "when a death is durable"
@@ -102,7 +100,6 @@ def die_at(aim: Aim, after: int, *, in_removals: bool = False) -> None:
 
 
 def fail_writes(queues: Sequence[str]) -> None:
-    """Fail appends to these queues, as a bad disk does."""
     original = BrokerQueues.append
 
     def append(self: BrokerQueues, name: str, partition: int, batch: bytearray, on_durable: Callable[..., None]) -> Any:

@@ -127,7 +127,6 @@ class Campaign:
         self._broken: list[str] = []
 
     def run(self) -> Result:
-        """Run it. Raises StartRefused; other faults are in the result."""
         began = time.monotonic()
         seen: Counter[str] = Counter()
         try:
@@ -167,7 +166,6 @@ class Campaign:
         self._end_of_life(Aim.ANY)
 
     def _one_kill(self, number: int) -> None:
-        """Run one life of the broker, to its kill."""
         with_redrive = number % REDRIVE_EVERY == REDRIVE_EVERY - 1 or (number % REDRIVE_EVERY == 0 and number > 0)
         aims = [aim for aim in Aim if aim not in OF_REMOVALS and (with_redrive or aim not in OF_REDRIVES)]
         aim = self._rng.choice([*OF_REDRIVES, *aims] if with_redrive else [Aim.ANY, *aims])

@@ -32,7 +32,6 @@ class Group(NamedTuple):
 
     @property
     def may_lose(self) -> bool:
-        """True if a dead record may be archived without a letter."""
         return self.has_trouble and not self.keeps
 
     @property
@@ -41,7 +40,6 @@ class Group(NamedTuple):
 
     @property
     def properties(self) -> dict[str, str]:
-        """The group's configs."""
         given = {
             "share.auto.offset.reset": "earliest",
             "share.delivery.count.limit": str(self.limit),
@@ -62,8 +60,6 @@ class Source(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The outcomes of a group's records, and the faults."""
-
     seen: Counter[str]
     broken: list[str]
 
@@ -115,7 +111,6 @@ def _end_of(ledger: Ledger, place: Place, has_letter: bool, group: Group) -> str
 
 
 def _problem(group: Group, topic: str, ledger: Ledger, source: Source, place: Place, letter: Record) -> str:
-    """Return the fault of a letter, or ""."""
     record = source.records.get(place)
     if record is None:
         return "" if place in source.markers else "is of no record"

@@ -28,7 +28,6 @@ class Ledger:
         self.broken: list[str] = []
 
     def delivered(self, member: str, place: Place, count: int, now_s: float, until_s: float) -> None:
-        """Record the `count`-th delivery of a record to the member."""
         with self._lock:
             self.seen["deliveries"] += 1
             self.seen["redeliveries"] += place in self.counts
@@ -39,7 +38,6 @@ class Ledger:
                 self.broken.append(f"{place} came to {member} after the answer that it is {end}")
 
     def has_handed_out(self, place: Place, count: int) -> None:
-        """Record that the broker was about to deliver it for the `count`-th time."""
         self.handed_out[place] = max(count, self.handed_out.get(place, 0))
 
     def sends(self, place: Place, kind: int) -> None:

@@ -48,7 +48,6 @@ class Load:
             transactor.end(commit=end < 0.6)
 
     def end_transactions(self, client: WireClient, transactor: Transactor | None = None) -> None:
-        """End an open transaction: the next one aborts it."""
         transactor = transactor or Transactor(client, transactional_id="writer")
         deadline = time.monotonic() + 30
         while (error := transactor.init()) is not ErrorCode.NONE:
@@ -65,7 +64,6 @@ class Load:
 
 
 def batches(client: WireClient, topic: str, partition: int) -> Iterator[bytes]:
-    """Yield all batches of a partition; none if the topic does not exist."""
     offset = 0
     while True:
         row = fetch(client, fetch_request(topic, offset, partition=partition, partition_max_bytes=1 << 22))
@@ -81,7 +79,6 @@ def batches(client: WireClient, topic: str, partition: int) -> Iterator[bytes]:
 
 
 def plain_records(client: WireClient, topic: str, partition: int) -> list[Record]:
-    """Return all records of a partition except those of transactions."""
     found: list[Record] = []
     for batch in batches(client, topic, partition):
         ((_, header),) = batch_headers(batch)

@@ -67,8 +67,6 @@ Broken = (OSError, ConnectionClosed)
 
 
 class Operation(Enum):
-    """An operation that removes states."""
-
     ALTER = "offsets are altered"
     OFFSETS = "offsets are deleted"
     GROUP = "the group is deleted"
@@ -89,8 +87,6 @@ class Removed(NamedTuple):
 
 
 class Scene:
-    """A topic, a group that has rejected all of it, and the operation on the group."""
-
     def __init__(self, number: int, operation: Operation) -> None:
         self.operation = operation
         self.topic = f"work-{number}"
@@ -100,7 +96,6 @@ class Scene:
 
     @property
     def request(self) -> tuple[Message, int]:
-        """The operation's request and its version."""
         name, topic = self.group.name, self.topic
         if self.operation is Operation.ALTER:
             rows = [AlterShareGroupOffsetsRequestPartition(number, 0) for number in range(PARTITIONS)]

@@ -40,7 +40,6 @@ class Queues:
         self._later: dict[str, str] = {}
 
     def begin(self, client: WireClient) -> None:
-        """Create the queues that exist from the beginning."""
         for group in self.groups:
             create_topic(client, group.queue, 1, _TAKES)
             other = f"zz.{group.name}"
@@ -67,7 +66,6 @@ class Queues:
             _set(client, _GROUP, group.name, **{"errors.deadletterqueue.topic.name": name})
 
     def _appear(self, client: WireClient) -> None:
-        """Create queues that were missing before; the groups still name them."""
         for name in self._later.values():
             if not exists(client, name):
                 create_topic(client, name, 1, _TAKES)

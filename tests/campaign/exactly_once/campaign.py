@@ -38,8 +38,6 @@ RESERVE: Final = 100  # records that are left when a kill comes at the latest, s
 
 
 class Aim(Enum):
-    """The event that a kill waits for."""
-
     SOON = "soon after the start before, whether the job is back or not"
     ANY = "any moment"
     OPEN = Moment.OPEN.value

@@ -18,14 +18,11 @@ BEGIN, END = "<!-- result -->", "<!-- end of result -->"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One result for each client."""
-
     results: Sequence[Result]
     broker: str
     seed: int
 
     def markdown(self) -> list[str]:
-        """Return what was run, then the table: a column for each client."""
         moments = "; ".join(moment.value for moment in Moment)
         rows: list[tuple[str, Callable[[Result], str]]] = [
             ("records in, out", lambda one: f"{one.records_in:,}, {one.records_out:,}"),

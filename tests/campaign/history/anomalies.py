@@ -41,8 +41,6 @@ class Analysis(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """One finding, in a line."""
-
     analysis: Analysis
     text: str
     subject: str = ""

@@ -20,7 +20,6 @@ Edges = dict[int, list[int]]
 
 
 def cycles(index: Index) -> Iterator[Anomaly]:
-    """Yield one anomaly for each set of operations that precede each other."""
     operations = [one for one in index.history.operations if _counts(one)]
     numbers = {id(one): number for number, one in enumerate(operations)}
     realtime = _realtime(operations)

@@ -52,8 +52,6 @@ class Log:
 
 @dataclass(slots=True)
 class Index:
-    """An index built once from a history and then only read."""
-
     history: History
     logs: dict[Place, Log] = field(default_factory=lambda: defaultdict(Log))
     writers: dict[str, tuple[Operation, Record]] = field(default_factory=dict)
@@ -116,7 +114,6 @@ class Index:
         self.logs[place].floor = max(self.logs[place].floor, floor)
 
     def _seen(self) -> Iterator[Record]:
-        """Yield every record whose offset a client knows."""
         for one in self.history.operations:
             match one.value:
                 case Transfer(sends=sends, reads=reads):

@@ -27,14 +27,12 @@ Rule = Callable[[Index], Iterator[Anomaly]]
 
 
 def inconsistent_offsets(index: Index) -> Iterator[Anomaly]:
-    """Report two values at one offset."""
     for place, log in index.logs.items():
         for offset, known, value in log.conflicts:
             yield Anomaly(Analysis.INCONSISTENT_OFFSETS, f"{place} at {offset}: {known} and {value}")
 
 
 def duplicates(index: Index) -> Iterator[Anomaly]:
-    """Report one value at several offsets."""
     for place, log in index.logs.items():
         offsets = defaultdict(list)
         for offset, value in log.order.items():
@@ -91,7 +89,6 @@ def _read_values(index: Index) -> set[str]:
 
 
 def aborted_and_garbage_reads(index: Index) -> Iterator[Anomaly]:
-    """Check that every read record was sent, and not by an aborted transaction."""
     for one in index.history.operations:
         committed_only = not isinstance(one.value, Transfer) or one.value.read_committed
         for record in _reads(one):
@@ -109,7 +106,6 @@ def _is_transactional(one: Operation) -> bool:
 
 
 def intermediate_reads(index: Index) -> Iterator[Anomaly]:
-    """Report partly visible transactions, if all of their places were drained."""
     for one, transfer in index.transfers():
         if not transfer.transactional or one.outcome is Outcome.FAIL:
             continue
@@ -210,7 +206,6 @@ def _by_place(records: tuple[Record, ...]) -> dict[Place, list[Record]]:
 
 
 def deleted_reads(index: Index) -> Iterator[Anomaly]:
-    """Report reads of records whose deletion was answered."""
     for one in index.history.operations:
         for record in _reads(one):
             for deletion in index.deleted.get(record.place.topic, ()):

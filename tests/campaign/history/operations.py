@@ -64,8 +64,6 @@ class AckType(Enum):
 
 
 class Ack(NamedTuple):
-    """The acknowledgement of one record."""
-
     place: Place
     offset: int
     type: AckType
@@ -100,8 +98,6 @@ class Seek:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """A requested deletion of the records below `before`."""
-
     place: Place
     before: int
 
@@ -121,8 +117,6 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The deletion of a topic with all its partitions."""
-
     name: str
     topic: str
 
@@ -148,8 +142,6 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """The deliveries to a member of a share group."""
-
     group: str
     member: str
     deliveries: tuple[Delivery, ...]
@@ -183,8 +175,6 @@ class ShareReset:
 
 @dataclass(frozen=True, slots=True)
 class ShareStart:
-    """The observed start of the group."""
-
     group: str
     place: Place
     start: int
@@ -245,7 +235,6 @@ class Operation:
         return float("inf") if self.completed is None or self.outcome is Outcome.INFO else self.completed
 
     def is_before(self, other: Operation) -> bool:
-        """Return whether it was answered before the other began."""
         return self.end < other.invoked
 
 
@@ -259,8 +248,6 @@ class ShareRules:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Operations in order of their start."""
-
     operations: Sequence[Operation]
     rules: Mapping[str, ShareRules] = field(default_factory=dict)
 
@@ -269,7 +256,6 @@ class History:
         return replace(self, operations=[_cut(one, moment) for one in self.operations if one.invoked <= moment])
 
     def then(self, later: Iterable[Operation]) -> History:
-        """Return the history with more operations appended."""
         every = [*self.operations, *later]
         every.sort(key=lambda one: one.invoked)
         return replace(self, operations=every)

@@ -22,7 +22,6 @@ class Recorder:
         return self.clock()
 
     def add(self, process: str, invoked: int, outcome: Outcome, value: Value) -> None:
-        """Add an operation that has ended; with INFO its actual end is unknown."""
         completed = None if outcome is Outcome.INFO else self.clock()
         with self._lock:
             self._operations.append(Operation(process, invoked, completed, outcome, value))
@@ -31,6 +30,5 @@ class Recorder:
         self.add(process, invoked, Outcome.OK, value)
 
     def operations(self) -> list[Operation]:
-        """Return all operations so far in order of their start."""
         with self._lock:
             return sorted(self._operations, key=lambda one: one.invoked)

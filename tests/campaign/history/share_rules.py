@@ -41,8 +41,6 @@ DEFAULT_RULES = ShareRules(lock_ns=30_000_000_000, delivery_limit=5)
 
 
 class _Hold(NamedTuple):
-    """One delivery of one record."""
-
     one: Operation
     member: str
     times: int
@@ -57,8 +55,6 @@ class _Answer(NamedTuple):
 
 @dataclass(slots=True)
 class _Life:
-    """The life of one record in one group."""
-
     holds: list[_Hold] = field(default_factory=list)
     answers: list[_Answer] = field(default_factory=list)
 
@@ -76,8 +72,6 @@ Lives = dict[int, _Life]
 
 @dataclass(slots=True)
 class Shares:
-    """The share groups of a history, indexed by group and place."""
-
     index: Index
     lives: dict[tuple[str, Place], Lives] = field(default_factory=dict)
     resets: dict[tuple[str, Place], list[Operation]] = field(default_factory=lambda: defaultdict(list))
@@ -142,7 +136,6 @@ class Shares:
         return bisect_left(self.kills, begin) < bisect_right(self.kills, end)
 
     def reset_between(self, group: str, place: Place, begin: float, end: float) -> bool:
-        """Return whether offsets may have been altered in that time."""
         return any(one.invoked <= end and one.end >= begin for one in self.resets.get((group, place), ()))
 
 
@@ -256,7 +249,6 @@ def _written(shares: Shares, record: Record) -> int:
 
 
 def _story_of(shares: Shares, group: str, record: Record, life: _Life) -> str:
-    """Return the record's whole history in the group, for diagnosis."""
     last = max((hold.one.invoked for hold in life.holds), default=_written(shares, record))
     events = [(hold.one.invoked, f"{hold.member} got it x{hold.times}") for hold in life.holds]
     events += [

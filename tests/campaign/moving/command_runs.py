@@ -27,7 +27,6 @@ class Ran(NamedTuple):
 
     @property
     def failed(self) -> list[str]:
-        """Return a line for each row that was refused or differs."""
         return [f"{row['outcome']}: {row['kind']} {row['name']}: {row['note']}" for row in self.rows if _is_bad(row)]
 
     @property

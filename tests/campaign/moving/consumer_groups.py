@@ -147,7 +147,6 @@ def done(ran: Ran) -> Ran:
 
 
 def refused(ran: Ran, why: str) -> list[str]:
-    """Return a line if a run was not refused for this reason."""
     if ran.code == 1 and any(why in line for line in ran.failed):
         return []
     return [f"a cut-over that was to be refused, {why}, ended with {ran.code}: {ran.failed or ran.said}"]

@@ -50,7 +50,6 @@ class Seen:
     _held: dict[tuple[str, str], dict[Place, _Held]] = field(default_factory=dict)
 
     def read(self, side: str, journal: str, lines: Iterable[str]) -> None:
-        """Read lines from the journal of a member at a side; see `member.py`."""
         held = self._held.setdefault((side, journal), {})
         for line in lines:
             entry: dict[str, Any] = json.loads(line)
@@ -103,7 +102,6 @@ class Verdict(NamedTuple):
 
     @property
     def broken(self) -> list[str]:
-        """Return a line for each fault."""
         return [
             *(f"row {row}: never confirmed" for row in self.lost),
             *(f"row {row}: came again after its confirmation" for row in self.again),

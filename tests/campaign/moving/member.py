@@ -31,8 +31,6 @@ COMMITS_EACH_S: Final = 0.5
 
 
 class Journal:
-    """A file in which each line is written at once."""
-
     def __init__(self, file: IO[str]) -> None:
         self._file = file
 
@@ -41,7 +39,6 @@ class Journal:
         self._file.flush()
 
     def acked(self, offsets: Mapping[TopicPartition, Collection[int]], error: KafkaException | None) -> None:
-        """Note the broker's answer to acknowledgements."""
         places = [[where.partition, offset] for where, numbers in offsets.items() for offset in numbers]
         self.write({"acked": places, "error": None if error is None else error.args[0].name()})
 

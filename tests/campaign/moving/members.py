@@ -49,7 +49,6 @@ class Members:
         whole.replace(self._pace(side))
 
     def start(self, side: str, bootstrap: str) -> None:
-        """Start members at a side."""
         with self._changing:
             self._processes += [(side, bootstrap, self._begun(side, bootstrap)) for _ in range(self._count)]
         if not self._reviving.is_alive():
@@ -67,7 +66,6 @@ class Members:
         return self._seen
 
     def wait_for_confirmed(self, count: int, within_s: float) -> None:
-        """Wait until so many rows are confirmed. RuntimeError when they are not in time."""
         by = time.monotonic() + within_s
         while (found := len(self.seen().confirmed)) < count:
             if time.monotonic() > by:
@@ -75,7 +73,6 @@ class Members:
             time.sleep(0.1)
 
     def stop(self, side: str) -> None:
-        """Have the members at a side leave, and wait until they have."""
         with self._changing:
             stopping = [process for where, _, process in self._processes if where == side]
             self._processes = [each for each in self._processes if each[0] != side]
@@ -90,7 +87,6 @@ class Members:
                     process.wait()
 
     def end(self) -> None:
-        """End all members. A second call does nothing."""
         self._is_over.set()
         if self._reviving.is_alive():
             self._reviving.join()
@@ -108,7 +104,6 @@ class Members:
             return subprocess.Popen([*command, str(self._pace(side))], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _revive(self) -> None:
-        """Replace members that have ended: their client hung."""
         while not self._is_over.wait(0.2):
             with self._changing:
                 for at, (side, bootstrap, process) in enumerate(self._processes):

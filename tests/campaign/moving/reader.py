@@ -32,8 +32,6 @@ ACCEPT: Final = 1
 
 
 class Read(NamedTuple):
-    """A record that was read."""
-
     partition: int
     offset: int
     row: int
@@ -138,12 +136,10 @@ class _Checkpoint:
 
 
 def read_offsets(file: Path) -> dict[int, int]:
-    """Return the offsets of a checkpoint, by partition."""
     return {int(partition): int(offset) for partition, offset in json.loads(file.read_text()).items()}
 
 
 def write_offsets(file: Path, offsets: Mapping[int, int]) -> None:
-    """Write a checkpoint, whole."""
     whole = file.with_suffix(".new")
     whole.write_text(json.dumps(offsets))
     whole.replace(file)

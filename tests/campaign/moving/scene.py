@@ -24,8 +24,6 @@ end.
 
 
 class Way(NamedTuple):
-    """A direction, by its sides."""
-
     old: str
     new: str
 
@@ -69,13 +67,11 @@ class Round(NamedTuple):
 
 
 def create_topic(side: Side, topic: str, partitions: int = PARTITIONS) -> None:
-    """Create a topic, and wait until the nodes know it."""
     Shell(side.cluster).ok("topics", "create", topic, "--partitions", str(partitions))
     wait_for(lambda: not Shell(side.bootstrap).run("topics", "describe", topic).code, f"topic {topic}", 30)
 
 
 def forget(side: Side, topic: str) -> None:
-    """Delete a topic, if it exists."""
     Shell(side.cluster).run("topics", "delete", topic, "--yes")
 
 

@@ -110,7 +110,6 @@ def _copied_while_producers_work(this: Round, command: Command, topic: str, half
 
 
 def disturb(this: Round, command: Command, topic: str, victims: Sequence[str], words: Sequence[str]) -> None:
-    """Run the command once for each victim, which is killed meanwhile."""
     plan_s = command.planned_in() if victims else 0.0
     for victim in victims:
         strike = this.scene.victim(victim)

@@ -51,8 +51,6 @@ class Side(Protocol):
 
 
 class _OneBroker:
-    """A broker with share groups of its own."""
-
     def __init__(self, process: OurProcess | ApacheKafka) -> None:
         self._process = process
 
@@ -76,8 +74,6 @@ class _OneBroker:
 
 
 class _Nodes:
-    """Two nodes before a broker without share groups."""
-
     def __init__(self, folder: Path, kind: str) -> None:
         self._broker = cluster_of(kind, folder / "cluster", _of_broker(kind), _JVM)
         self._nodes: list[OurProcess] = []
@@ -126,7 +122,6 @@ class _Nodes:
 
 
 def side_of(kind: str, folder: Path) -> Side:
-    """Return a side, not started."""
     folder.mkdir(parents=True)
     match kind:
         case "one machine":
@@ -143,6 +138,5 @@ def _of_broker(kind: str) -> dict[str, str]:
 
 
 def _killed(process: OurProcess | ApacheKafka) -> None:
-    """Kill the process, and start it again on its data."""
     process.kill()
     process.start(STARTS_S)

@@ -50,7 +50,6 @@ class Job:
         self._begin()
 
     def stop(self) -> None:
-        """Stop the process between two transactions."""
         self._process.terminate()
         try:
             self._process.wait(STOPS_S)
@@ -147,7 +146,6 @@ def _moves(this: Round, source: str, target: str, name: str) -> list[Command]:
 
 
 def _open(bootstrap: str, name: str, topic: str, number: int) -> Producer:
-    """Return a producer with an open transaction that has one record."""
     settings = {"bootstrap.servers": bootstrap, "transactional.id": f"{name}-held", "transaction.timeout.ms": OPEN_MS}
     producer = Producer({**settings, **QUIET})
     producer.init_transactions(60)

@@ -54,7 +54,6 @@ class Judge:
             return len(self._finished | self._sent | at_limit)
 
     def delivered(self, member: str, place: Place, count: int, now_s: float, until_s: float) -> None:
-        """Note that the member got the record, in its `count`-th delivery."""
         with self._lock:
             self.seen["deliveries"] += 1
             self.seen["redeliveries"] += place in self._counts
@@ -77,7 +76,6 @@ class Judge:
             held[offset] = Held(member, until_s)
 
     def sends(self, place: Place, kind: int) -> None:
-        """Note that the record's holder is about to acknowledge it."""
         with self._lock:
             key = self._key(place)
             if key is not None:
@@ -88,7 +86,6 @@ class Judge:
                 self._sent.add(place)
 
     def answered(self, place: Place, kind: int, accepted: bool) -> None:
-        """Note the broker's answer to an acknowledgement."""
         with self._lock:
             self.seen["acknowledgements"] += 1
             self.seen["acknowledgements refused"] += not accepted

@@ -63,7 +63,6 @@ class Doors:
         self._tls = ssl.create_default_context(cafile=str(authority.certificate))
 
     def settings(self) -> dict[str, str]:
-        """Properties of the broker."""
         users = f'{PLAIN_MODULE} required user_{USER}="{PASSWORD}" user_{STRANGER}="{PASSWORD}";'
         return {
             "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in self.ports.items()),

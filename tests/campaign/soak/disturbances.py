@@ -97,7 +97,6 @@ class Disturbances:
         self._held = True
 
     def go(self) -> None:
-        """Continue after `hold`; without it, do nothing."""
         if self._held:
             self._held = False
             self._busy.release()
@@ -145,7 +144,6 @@ class Disturbances:
             self.clients_go.set()
 
     def slow_syncs(self) -> str:
-        """Delay every sync of the disk for a while."""
         sync_ms = self._rng.randint(*SYNC_MS)
         self._levers.set(sync_ms=sync_ms)
         try:
@@ -201,7 +199,6 @@ class Disturbances:
         return wire
 
     def slow_readers(self) -> str:
-        """Fetch far more than the budget of answers allows, and read none of it."""
         topic_id = self._topic()
         if topic_id is None:
             return "no topic"

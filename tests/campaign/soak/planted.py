@@ -27,8 +27,6 @@ LEAKED_A_SECOND: Final = 2_000_000
 
 
 class Fault(Enum):
-    """A fault of the broker."""
-
     LEAK = "writes to logs leave memory behind, 2 MB a second"
     DESCRIPTOR = "writes to logs leave files open, three a second at most"
     STALL = "a write to a log holds the loop for 0.5 s, every two seconds"
@@ -60,11 +58,9 @@ class Levers:
         return int(_NUMBERS.unpack_from(self._map)[2])
 
     def set_disk_ns(self, value: int) -> None:
-        """Set the time that the loop has waited for the disk so far."""
         _ONE.pack_into(self._map, _DISK_AT, value)
 
     def set(self, *, clock_ms: int | None = None, sync_ms: int | None = None) -> None:
-        """Set one value or both; a missing one stays as it is."""
         clock = self.clock_ms if clock_ms is None else clock_ms
         sync = self.sync_ms if sync_ms is None else sync_ms
         _ONE.pack_into(self._map, 0, clock)
@@ -122,7 +118,6 @@ class DiskWait:
         return call
 
     def busy_ns(self) -> int:
-        """Return the time that the thread has worked, or waited for a processor."""
         worked, waited, _ = os.pread(self._schedule, 100, 0).split()
         return int(worked) + int(waited)
 

@@ -43,7 +43,6 @@ def sparkline(points: Sequence[tuple[float, float]], columns: int = COLUMNS) -> 
 
 
 def markdown(result: SoakResult) -> list[str]:
-    """Return the part of the document between the marks."""
     turns = Counter(one.name for one in result.turns)
     lines = [
         f"{result.minutes:g} minutes, seed {result.seed}, {result.rounds} rounds of load, commit {commit(*RUNS)}, "

@@ -54,8 +54,6 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One disturbance, with its start and end on the monotonic clock."""
-
     name: str
     began_s: float
     ended_s: float
@@ -87,7 +85,6 @@ def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample
 
 
 def memory(samples: Sequence[Sample]) -> Verdict:
-    """Judge that memory is flat over the last two thirds."""
     _, middle, last = thirds(samples)
     if not middle or not last:
         return Verdict("memory", False, TOO_FEW, judged=False)
@@ -190,7 +187,6 @@ def stop(code: int | None, took_s: float, most_s: float) -> Verdict:
 
 
 def verify(code: int, text: str) -> Verdict:
-    """Judge that `shareq verify` finds no fault."""
     lines = text.strip().splitlines()
     return Verdict("verify", code == 0, f"code {code}: {lines[-1] if lines else 'nothing said'}")
 

@@ -80,7 +80,6 @@ class Admin(Process):
         ]
 
     def set_up(self) -> None:
-        """Create the topics and set the configurations that the other clients rely on."""
         for plan in PLANS:
             self.create(plan)
         for group in GROUP_TOPICS:
@@ -143,7 +142,6 @@ class Admin(Process):
             self.pause(0.02)
 
     def trim(self) -> None:
-        """Delete the records below an offset that is chosen at random."""
         plan, partition = self.rng.choice([(TRIMMED, 0), (TRIMMED, 0), (PLAIN, 1)])
         place = self.scene.place(plan.name, partition)
         assert place is not None

@@ -81,7 +81,6 @@ class FileNode:
                 self.dirty[page] = [now]
 
     def after_power_loss(self, rng: random.Random) -> bytes:
-        """Return one of the contents that the disk may have after a loss of power."""
         keep = rng.choice((0.0, 0.3, 0.7, 1.0))
         shrunk = len(self.now) < len(self.synced) and rng.random() < 0.5
         content = self.synced[: len(self.now)] if shrunk else bytearray(self.synced)
@@ -121,8 +120,6 @@ class _Change:
 
 @dataclass(slots=True, eq=False)
 class _Open:
-    """An open file description."""
-
     node: Node
     append: bool
     position: int = 0
@@ -361,11 +358,9 @@ class Disk:
     # -- images
 
     def as_it_is(self) -> Image:
-        """Return the image that a killed process leaves."""
         return Image(list(_walk("", self._top, lambda folder: folder.now, lambda node: bytes(node.now))))
 
     def after_power_loss(self, rng: random.Random) -> Image:
-        """Return one of the images that a loss of power may leave."""
         entries = _copies(self._top)
         for change in self._surviving(rng):
             for folder, name, node in change.edits:
@@ -409,7 +404,6 @@ _APPENDS: Final = frozenset({"write", "writev"})
 
 
 def actual_files(root: Path) -> dict[str, bytes]:
-    """Return the current contents of a folder's files, by path."""
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")

@@ -125,7 +125,6 @@ class Drain:
         return got
 
     def _group(self, group: str) -> None:
-        """Accept everything that the broker still delivers to the group."""
         member = ShareMember(self._scene, f"{_NAME}-{group}", group)
         places = self._scene.places(*GROUP_TOPICS[group])
         member.heartbeat()

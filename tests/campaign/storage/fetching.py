@@ -36,8 +36,6 @@ class Read:
 
 @dataclass(slots=True)
 class Reader:
-    """A consumer's positions, by place, and its fetches."""
-
     scene: Scene
     link: Link
     rng: random.Random

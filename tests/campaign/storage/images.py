@@ -160,8 +160,6 @@ def record(folder: Path, seed: int, lives: int, seconds: float, settings: Mappin
 
 
 class Images:
-    """The images of one run."""
-
     def __init__(self, run: Run, seed: int, keep: Path | None = None) -> None:
         self._run = run
         self._steps = run.steps()
@@ -172,7 +170,6 @@ class Images:
         """Files that the trace and the folder did not agree on at the end of a life."""
 
     def check(self, kind: Kind, count: int) -> Iterator[ImageResult]:
-        """Check `count` images of a kind, from random moments of the run."""
         if kind.synced:
             self._settings.update(EACH_WRITE_SYNCED)
         rng = random.Random(f"images {self._seed} {kind.name}")
@@ -256,6 +253,5 @@ def _synced(disk: Disk) -> Promise:
 
 
 def share_of(kinds: Sequence[Kind], count: int) -> dict[Kind, int]:
-    """Return the number of images of each kind."""
     whole = sum(SHARES[kind] for kind in kinds)
     return {kind: max(1, round(count * SHARES[kind] / whole)) for kind in kinds}

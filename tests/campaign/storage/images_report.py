@@ -46,7 +46,6 @@ def markdown(results: Sequence[ImageResult], took_s: float) -> list[str]:
 
 
 def write_json(path: Path, results: Sequence[ImageResult]) -> None:
-    """Write each image on which the broker did not start without a complaint."""
     images = [
         {
             "kind": one.kind.name,

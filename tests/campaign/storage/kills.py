@@ -31,8 +31,6 @@ earlier.
 
 
 class Aim(Enum):
-    """The event that a kill waits for."""
-
     ANY = "any moment"
     START = "while it starts"
     CLEANING = "while a compacted log's segments are swapped"

@@ -18,7 +18,6 @@ BEGIN, END = "<!-- kills -->", "<!-- end of kills -->"
 
 
 def facts(seeds: Sequence[int]) -> list[tuple[str, str]]:
-    """Return the origin of the figures."""
     return [
         ("seeds", f"{min(seeds)} to {max(seeds)}"),
         ("commit", commit(*RUNS)),
@@ -32,7 +31,6 @@ def origin(seeds: Sequence[int]) -> str:
 
 
 def markdown(results: Sequence[RoundResult]) -> list[str]:
-    """Return the origin of the figures, and one table for all rounds."""
     found = Counter(anomaly.analysis.value for one in results for anomaly in one.anomalies)
     met = Counter({aim: sum(one.met.get(aim, 0) for one in results) for aim in Aim})
     starts = [start for one in results for start in one.starts_s]
@@ -55,7 +53,6 @@ def markdown(results: Sequence[RoundResult]) -> list[str]:
 
 
 def write_json(path: Path, results: Sequence[RoundResult]) -> None:
-    """Write all rounds, with each anomaly."""
     rounds = [
         {
             "seed": one.seed,

@@ -30,8 +30,6 @@ class Unreadable(Exception):
 
 @dataclass(slots=True)
 class Link:
-    """One client's connection to the broker at `address`."""
-
     address: Callable[[], tuple[str, int]]
     stop: threading.Event
     client_id: str = "storage"
@@ -49,7 +47,6 @@ class Link:
                 time.sleep(RETRY_S)
 
     def call(self, request: Message, version: int, response_class: type[R]) -> R:
-        """Send one request and return its response. Raise Cut or Stopped."""
         self.ready()
         assert self._wire is not None
         try:

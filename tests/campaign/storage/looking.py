@@ -48,7 +48,6 @@ class Looker:
         return {topic.name: topic.topic_id for topic in response.topics if topic.name is not None}
 
     def topics(self) -> dict[str, bytes]:
-        """Return the ids of all topics, by name, and note them."""
         invoked = self._scene.recorder.now()
         found = self.topic_ids()
         ids = {plan.name: found.get(plan.name) for plan in PLANS}
@@ -57,7 +56,6 @@ class Looker:
         return found
 
     def offsets(self, group: str) -> bool:
-        """Note the committed offsets of a group. Return False if they could not be fetched."""
         invoked = self._scene.recorder.now()
         topics = [OffsetFetchRequestTopics(PLAIN.name, partition_indexes=list(range(PLAIN.partitions)))]
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=topics)], require_stable=True)
@@ -73,7 +71,6 @@ class Looker:
         return True
 
     def config(self, topic: str, name: str) -> None:
-        """Note a property of a topic, None if it is not set at the topic itself."""
         invoked = self._scene.recorder.now()
         request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, topic, [name])])
         (answer,) = self._link.call(request, 4, DescribeConfigsResponse).results
@@ -83,7 +80,6 @@ class Looker:
             self._scene.recorder.ok(self._process, invoked, Transfer(observed=observed))
 
     def share_starts(self, group: str) -> dict[Place, int]:
-        """Return the start offsets of a group, by place."""
         invoked = self._scene.recorder.now()
         topics = [
             DescribeShareGroupOffsetsRequestTopic(plan.name, list(range(plan.partitions)))

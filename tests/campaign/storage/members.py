@@ -22,8 +22,6 @@ _REJOIN: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER
 
 @dataclass(slots=True)
 class _Session:
-    """A share session: its epoch, and the partitions added to it."""
-
     epoch: int = 0
     places: set[Place] = field(default_factory=set)
 
@@ -57,7 +55,6 @@ class ShareMember(Process):
         return f"{self.name}-{self._incarnation}"
 
     def on_cut(self) -> None:
-        """Forget the session: the broker ends it with its connection."""
         self.scene.recorder.ok(self.name, self.now(), Departed(self.group, self.member))
         self.session.reset()
         self._open.clear()
@@ -110,7 +107,6 @@ class ShareMember(Process):
                 ]
 
     def leave(self) -> None:
-        """Leave the group; the broker releases the records that the member held."""
         self._beat(-1, None)
         self.scene.recorder.ok(self.name, self.now(), Departed(self.group, self.member))
         self._member_epoch, self.assigned = 0, []
@@ -138,7 +134,6 @@ class ShareMember(Process):
         return gaps
 
     def fetch(self, places: Sequence[Place], max_records: int, max_wait_ms: int) -> list[Delivery]:
-        """Send a ShareFetch with the acknowledgements that are due. Return its deliveries."""
         acks, self._open = self._open, []
         if self.session.epoch == 0 and acks:
             self.acknowledged(self.now(), acks, Outcome.INFO)  # the session they belong to is gone
@@ -216,7 +211,6 @@ class ShareMember(Process):
         return deliveries
 
     def acknowledge(self, acks: Sequence[Ack]) -> None:
-        """Send a ShareAcknowledge for each place."""
         for place in sorted({ack.place for ack in acks}):
             self._acknowledge(place, [ack for ack in acks if ack.place == place])
 

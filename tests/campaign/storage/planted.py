@@ -19,8 +19,6 @@ VARIABLE: Final = "SHAREQ_PLANTED"
 
 
 class Fault(Enum):
-    """A fault of the broker."""
-
     CUTS_LOGS = "each start cuts off the last batches of the topics' logs"
     CUTS_SHARE_STATE = "each start cuts off the last half of the share groups' state"
     CUTS_OFFSETS = "each start cuts off the last half of the committed offsets"

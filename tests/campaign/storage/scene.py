@@ -40,8 +40,6 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """A topic of the workload."""
-
     name: str
     partitions: int = 1
     configs: Mapping[str, str] = field(default_factory=dict)

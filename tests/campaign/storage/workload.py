@@ -33,13 +33,11 @@ class Workload:
         )
 
     def start(self) -> None:
-        """Create the topics, then start the clients. The broker must be running."""
         self._admin.set_up()
         for process in self._processes:
             process.thread.start()
 
     def stop(self) -> None:
-        """Stop all clients. The broker must be running."""
         self._scene.stop.set()
         for process in self._processes:
             process.thread.join(60)

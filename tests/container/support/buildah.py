@@ -42,7 +42,6 @@ class Buildah:
         return done.stdout.strip()
 
     def import_base(self, archive: Path, name: str) -> str:
-        """Return an image of one layer, made from a tar archive."""
         container = self.run("from", "scratch")
         self.run("add", "--quiet", container, str(archive), "/")
         self.run("commit", "--quiet", "--rm", container, name)
@@ -69,7 +68,6 @@ class Image:
 
     @property
     def command(self) -> list[str]:
-        """The command of a container that is started without one."""
         return [*self.config["Entrypoint"], *self.config["Cmd"]]
 
     @property
@@ -107,7 +105,6 @@ class Container:
         return "".join(self._lines)
 
     def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run a second process beside the main one, as `docker exec` does."""
         return finished(self._inside(command), timeout_s=START_S)
 
     def start(self, ready: str) -> None:
@@ -134,7 +131,6 @@ class Container:
             raise RuntimeError(f"the container did not say {ready!r}: {self.log}")
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal to the main process, and wait for the exit code."""
         assert self._process is not None
         os.kill(self.main_pid(), number)
         code = self._process.wait(STOP_S)
@@ -146,7 +142,6 @@ class Container:
         self._process = None
 
     def kill(self) -> None:
-        """Kill the main process if it still runs."""
         if self._process is not None:
             for pid in [*_descendants(self._process.pid), self._process.pid]:
                 with contextlib.suppress(ProcessLookupError):
@@ -159,7 +154,6 @@ class Container:
         self._buildah.run("rm", self._id)
 
     def main_pid(self) -> int:
-        """The process of the image's command: buildah's last descendant."""
         assert self._process is not None
         return list(_descendants(self._process.pid))[-1]
 

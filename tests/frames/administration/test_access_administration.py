@@ -327,7 +327,6 @@ def test_a_user_named_twice_is_left_alone(world: AccessWorld) -> None:
 
 
 def test_both_databases_keep_the_same(tmp_path: Path, world: AccessWorld) -> None:
-    """The simulation's database keeps the same credentials as SQLite."""
     create(world, READ_T, WRITE_T, READ_PREFIX)
     alter(world, [upsert("a"), upsert("b", 2)])
     kept = MemoryMetaDb.load(world.db)

@@ -63,7 +63,6 @@ class Door:
         return base64.b64decode(fields["s"]), int(fields["i"])
 
     def restart(self) -> None:
-        """Restart with other random numbers than before."""
         self.world._seed += 1
         self.world.restart()
 

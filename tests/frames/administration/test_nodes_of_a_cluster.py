@@ -50,8 +50,6 @@ LISTENERS: Final = ("PLAINTEXT", "INSIDE")
 
 
 class Named(NamedTuple):
-    """The values of a field in all answers to clients of one listener."""
-
     values: Callable[[str], set[object]]
 
 
@@ -211,7 +209,6 @@ def _leaves(fields: list[dict[str, Any]], path: str, shared: dict[str, Any]) -> 
 
 
 def values(found: object, names: list[str]) -> Iterator[object]:
-    """Yield the values of a field anywhere in a response."""
     if isinstance(found, list):
         for each in found:
             yield from values(each, names)
@@ -229,8 +226,6 @@ def test_every_field_that_may_name_a_broker_is_looked_at() -> None:
 
 
 class Asked:
-    """The answers of three brokers to clients of one listener."""
-
     def __init__(self, listener: str) -> None:
         self.cluster = Cluster()
         self.listener = listener
@@ -268,7 +263,6 @@ class Asked:
         self.answers.append(member.fetch(self.cluster.place))
 
     def _acknowledge_while_the_leader_moves(self) -> None:
-        """Acknowledge while another broker becomes leader, which fences the state write."""
         cluster, place = self.cluster, self.cluster.place
         from_the_start(cluster.leader)
         append(cluster.leader, "t", 1)

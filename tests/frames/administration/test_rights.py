@@ -90,8 +90,6 @@ REASONS: Final[dict[tuple[ApiKey, ErrorCode], str | None]] = {  # where a refusa
 
 
 class Listening(Authorizer):
-    """A listener that records its calls."""
-
     def __init__(self) -> None:
         super().__init__(("User:admin",))
         self.heard: set[tuple[int, int]] = set()
@@ -107,7 +105,6 @@ def refusals(response: Message) -> set[int]:
 
 
 def reasons(part: object) -> Iterator[tuple[ErrorCode, str | None]]:
-    """Yield each refusal in a response with its message, where there is a field for one."""
     if isinstance(part, list):
         for each in part:
             yield from reasons(each)

@@ -26,7 +26,6 @@ class KeptWorld(DeadLetterWorld):
         configure(self.world, "g", **{"shareq_dlq_keep": "true", **of_group})
 
     def archiving(self) -> int:
-        """Return the number of dead records whose letters are not written."""
         queues = self.world.services.share.dead_letters.queues
         return 0 if queues is None else queues.waiting().get("g", 0)
 

@@ -69,7 +69,6 @@ OPERATIONS = pytest.mark.parametrize("operation", [alter, delete_offsets, delete
 
 
 def begin(*, keeps: bool = False) -> DeadLetterWorld:
-    """Acquire all records; letters are written one by one."""
     world = DeadLetterWorld(shareq_dlq_keep=str(keeps).lower())
     world.world.create_topic(QUEUE, errors_deadletterqueue_group_enable="true", max_message_bytes=str(SMALL))
     world.produce(*[b"v"] * RECORDS)
@@ -199,7 +198,6 @@ def lost(world: DeadLetterWorld) -> int:
 
 
 def crashed() -> DeadLetterWorld:
-    """Return a world where most letters are owed by a state that no leader has loaded."""
     world = begin()
     reject(world)
     world.world.crash()

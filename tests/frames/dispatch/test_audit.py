@@ -67,7 +67,6 @@ def test_a_client_that_asks_for_all_it_may_see_is_denied_nothing(caplog: pytest.
 
 
 def resources(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return the resources of all lines, in order."""
     return [name for _, fields in decisions(caplog) for name in fields.get("resources") or [fields["resource"]]]
 
 
@@ -102,8 +101,6 @@ def test_lines_that_wait_are_written_when_the_broker_stops(caplog: pytest.LogCap
 
 
 class ByTurns(VirtualClock):
-    """A loop whose turns the test runs."""
-
     def __init__(self) -> None:
         super().__init__()
         self.turns: list[Callable[[], None]] = []

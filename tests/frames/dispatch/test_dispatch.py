@@ -167,7 +167,6 @@ def many_small_things() -> ShareAcknowledgeRequest:
 
 @pytest.fixture
 def collections() -> Iterator[list[str]]:
-    """Yield a list with an entry for each run of the collector."""
     runs: list[str] = []
 
     def note(phase: str, _info: dict[str, int]) -> None:

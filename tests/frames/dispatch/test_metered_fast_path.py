@@ -24,8 +24,6 @@ APPEND_NS = 30_000_000
 
 
 class Seen(NamedTuple):
-    """The quotas of a run, seen by clients and in the broker."""
-
     answers: list[tuple[int, bytes]]  # when each came, and of whom
     throttles: dict[str, tuple[int, int]]
     used: dict[tuple[str, QuotaEntity], float]

@@ -88,7 +88,6 @@ def test_a_million_topic_names_in_a_heartbeat_are_not_looked_at(monkeypatch: pyt
 
 
 def limited(world: BrokerWorld) -> MockConnection:
-    """Return a connection with a server's limits."""
     return world.connect(limits=RequestLimits(largest_of=largest_frame))
 
 

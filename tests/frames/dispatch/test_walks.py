@@ -48,7 +48,6 @@ class Walk(NamedTuple):
 
 
 def walk(world: BrokerWorld, client: MockConnection, request: Message, version: int) -> Walk:
-    """Let a request be answered, and return its walk."""
     frame = client.requests.frame_of(request, version)
     passed: dict[str, None] = {}
     touched: Counter[str] = Counter()
@@ -109,7 +108,6 @@ def test_a_share_acknowledge_passes_few_files() -> None:
 
 
 def test_a_produce_enters_its_handler_twice_at_most() -> None:
-    """The fast path does not enter it at all."""
     world = BrokerWorld()
     world.create_topic("t")
     request = produce_request(batch(b"x"), topic="t")

@@ -34,7 +34,6 @@ def arrive(world: BrokerWorld, cache: PageCache) -> None:
 
 
 def written(world: BrokerWorld, *topics: str) -> MockConnection:
-    """Return a producer that has written a record to each topic."""
     producer = world.connect()
     for topic in topics:
         world.create_topic(topic)

@@ -25,8 +25,6 @@ BATCH_BYTES = len(batch(b"x" * 100))
 
 
 class Holder:
-    """A client that does not read."""
-
     closed = False
 
     def untaken(self) -> int:
@@ -43,7 +41,6 @@ def produce(client: MockConnection, *, partition: int = 0) -> None:
 def waiting_world(
     *, max_wait_ms: int, min_bytes: int = 1, max_bytes: int = 1 << 20, partition_max_bytes: int = 1 << 20
 ) -> tuple[BrokerWorld, MockConnection, MockConnection]:
-    """Return a world with a consumer whose fetch waits, and a producer."""
     world = BrokerWorld()
     world.create_topic("t", partitions=2)
     consumer, producer = world.connect(), world.connect()
@@ -74,7 +71,6 @@ MANY = 1_000  # partitions, of which so many are read in a turn
 
 
 def many_partitions(**limits: int) -> FetchRequest:
-    """Return a fetch of all partitions from their beginning, in a session."""
     parts = [FetchPartition(partition=at, fetch_offset=0, partition_max_bytes=1 << 20) for at in range(MANY)]
     values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_id": 0, "session_epoch": 0} | limits
     return FetchRequest(topics=[FetchTopic(topic="t", partitions=parts)], **values)  # type: ignore[arg-type]

@@ -65,20 +65,17 @@ class Topic:
     def add(
         self, *values: bytes, producer: int = -1, partition: int = 0, compression: Compression = Compression.NONE
     ) -> None:
-        """Append and flush one batch: transactional with a producer, plain without."""
         now = self.world.clock.wall_ms()
         info = transactions.append(self.log(partition), *values, producer=producer, compression=compression, now_ms=now)
         assert isinstance(info, AppendInfo)
         self.world.clock.run_until_idle()
 
     def end(self, producer: int, *, commit: bool, partition: int = 0) -> None:
-        """Append and flush a producer's marker."""
         info = transactions.end(self.log(partition), producer, commit=commit, now_ms=self.world.clock.wall_ms())
         assert isinstance(info, AppendInfo)
         self.world.clock.run_until_idle()
 
     def member(self, member_id: str = "m", *partitions: int) -> ShareClient:
-        """Return a member that has joined and opened its session without acquiring records."""
         member = ShareClient(self.world, member_id)
         member.join("t")
         answer = member.fetch(*(self.place(partition) for partition in partitions or (0,)), max_records=0)
@@ -359,7 +356,6 @@ def test_aborted_records_do_not_count_against_max_records() -> None:
 
 
 def persisted(topic: Topic) -> tuple[int, int]:
-    """Return start offset and lag from DescribeShareGroupOffsets."""
     wanted = DescribeShareGroupOffsetsRequestTopic("t", [0])
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", [wanted])])
     answer = topic.world.connect().call(request, 1, DescribeShareGroupOffsetsResponse)
@@ -388,7 +384,6 @@ def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], N
 
 
 def test_the_level_is_the_one_at_the_beginning_of_each_fetch(topic: Topic) -> None:
-    """A waiting fetch keeps the level that it began with."""
     member = topic.member()
     topic.add(b"open", producer=1)
     member.send_fetch(max_wait_ms=1_000)

@@ -377,8 +377,6 @@ FORWARDED_CASES: Final = [
 
 
 class RightsWorld(ForwardingWorld):
-    """A node with an authorizer, and a topic of the cluster; an `Access`."""
-
     def __init__(self) -> None:
         super().__init__(served=EVERYTHING, properties={"authorizer.class.name": STANDARD, "super.users": ADMIN})
         self.topic_id = self.cluster.create_topic(TOPIC).topic_id

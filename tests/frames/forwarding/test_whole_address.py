@@ -225,7 +225,6 @@ def share_group(client: MockConnection, group: str) -> None:
 def test_groups_of_both_sides_are_listed_and_deleted(
     world: OurClusterWorld, client: MockConnection, offsets: OffsetsClient
 ) -> None:
-    """The nodes' own group is listed to no client."""
     share_group(client, "shared")
     offsets.committed({("a", 0): 1}, group="classic")
     OffsetsClient(world.cluster.connect(), offsets.ids).committed({("a", 0): 1}, group=OWN_GROUP)
@@ -322,8 +321,6 @@ COORDINATED: Final = [
 
 
 class GuardedWorld(OurClusterWorld):
-    """A node with an authorizer; an `Access`."""
-
     def __init__(self, granted: list[Acl]) -> None:
         super().__init__({"authorizer.class.name": STANDARD, "super.users": ADMIN})
         self.topic_id = self.cluster.create_topic(TOPIC).topic_id

@@ -27,7 +27,6 @@ def world() -> GroundWorld:
 
 
 def records_in(world: GroundWorld, topic: str) -> int:
-    """Return how many records the coordinators have written to a topic."""
     image = world.stands_on.metadata.topic(topic)
     count = 0 if image is None else image.partitions
     return sum(len(world.stands_on.logs.get(topic, partition).records()) for partition in range(count))
@@ -86,7 +85,6 @@ def test_a_fetch_that_waits_hears_of_records_from_the_ground(world: GroundWorld)
 
 
 def test_api_versions_are_those_of_the_grounds_table(world: GroundWorld) -> None:
-    """The table may have fewer versions than the handlers."""
     answer = world.connect().call(ApiVersionsRequest("test", "1"), 3, ApiVersionsResponse)
     shown = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
     rows = {key: HANDLERS[key].advertised for key in SERVED}

@@ -104,8 +104,6 @@ def failing(times: int) -> Callable[[str, str], OSError | None]:
 
 
 class Trouble:
-    """The random faults."""
-
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
         self.world = BrokerWorld({"offsets.topic.num.partitions": "1", "log.flush.interval.messages": "1"}, seed=seed)
@@ -135,7 +133,6 @@ class Trouble:
                 runner.reconnect()
 
     def settle(self) -> None:
-        """End the faults: soon all members are in one generation."""
         self.world.fs.fail = None
         for _ in range(600):
             for runner in self.runners:

@@ -83,7 +83,6 @@ class Admin:
     def describe(
         self, group: str = "g", topics: Mapping[str, list[int]] | None = None, version: int = 1
     ) -> dict[tuple[str, int], tuple[int, int]]:
-        """Return start offset and lag of each partition."""
         named = None
         if topics is not None:
             named = [DescribeShareGroupOffsetsRequestTopic(name, partitions) for name, partitions in topics.items()]

@@ -24,12 +24,10 @@ def group_type(world: BrokerWorld) -> str:
 
 
 def begin(client: ClassicClient, owned: set[int] | None = None) -> None:
-    """Send JoinGroup until it is answered or waits."""
     client.begin(protocols={"range": subscription((TOPIC,), {TOPIC: owned} if owned else None)})
 
 
 def rejoin(client: ClassicClient, owned: set[int] | None = None) -> set[int]:
-    """Send JoinGroup and SyncGroup in a consumer group; return the assigned partitions."""
     begin(client, owned)
     assert client.joined().error_code == ErrorCode.NONE
     synced = client.sync()
@@ -38,7 +36,6 @@ def rejoin(client: ClassicClient, owned: set[int] | None = None) -> set[int]:
 
 
 def classic_group(world: BrokerWorld, *clients: ClassicClient) -> None:
-    """Form a Stable group with the topic's partitions assigned in turn."""
     for client in clients:
         begin(client)
     world.clock.advance(2 * INITIAL_DELAY_MS)

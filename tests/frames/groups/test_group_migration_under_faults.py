@@ -196,7 +196,6 @@ class Trouble:
             new.reconnect()
 
     def settle(self) -> None:
-        """End the faults: soon all clients have their share."""
         self.world.fs.fail = None
         clients: list[Old | New] = [*self.old, *self.active]
         owned: Counter[int] = Counter()

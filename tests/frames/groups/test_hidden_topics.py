@@ -26,8 +26,6 @@ NAMES = [f"t{number}" for number in range(TOPICS)]
 
 @pytest.fixture
 def ctx(monkeypatch: pytest.MonkeyPatch) -> RequestContext:
-    """Return the context of a client with rights only on groups and on the first topic."""
-
     def may(_: RequestContext, right: Right, name: str = CLUSTER_NAME) -> bool:
         return right in (READ_GROUP, DESCRIBE_GROUP) or name == NAMES[0]
 

@@ -21,8 +21,6 @@ TOPICS = ("t0", "t1", "t2")
 
 
 class _Member:
-    """A member that adopts the epoch of each answer."""
-
     def __init__(self, world: BrokerWorld, name: str) -> None:
         self._world, self.name = world, name
         self.epoch = 0
@@ -58,7 +56,6 @@ class _Way:
 
 
 def _run(seed: int) -> list[tuple[int, str, ShareGroupHeartbeatResponse]]:
-    """Run members that send heartbeats, with occasional changes that affect their answers."""
     random, world = Random(seed), BrokerWorld()
     metadata = world.services.metadata
     for name in TOPICS[:2]:

@@ -17,7 +17,6 @@ from tests.support.kafka.group_requests import consumer_heartbeat
 
 
 def consume(world: BrokerWorld, epoch: int = 0) -> ErrorCode:
-    """Send a heartbeat of a consumer group's member."""
     request = consumer_heartbeat("g", epoch=epoch, topics=None if epoch else ["t"])
     return ErrorCode(world.connect().call(request, 1, ConsumerGroupHeartbeatResponse).error_code)
 
@@ -94,7 +93,6 @@ def test_both_kinds_get_every_record_and_go_on_after_a_crash(world: BrokerWorld)
 
 
 def records_from(world: BrokerWorld, offset: int) -> int:
-    """Return how many records a consumer reads from there."""
     found = fetch(world.connect(), fetch_request("t", offset))
     assert found.records is not None
     return sum(1 for record in decode_records(found.records) if record.offset >= offset)

@@ -74,7 +74,6 @@ def a_member_joins(world: BrokerWorld, _member: ShareClient) -> None:
 
 
 def a_member_leaves(world: BrokerWorld, member: ShareClient) -> None:
-    """Let another member join and leave, which makes two epochs."""
     other = ShareClient(world, "other")
     other.join("t")
     member.heartbeat()

@@ -28,15 +28,12 @@ R = TypeVar("R", bound=Message)
 
 
 class LongWork:
-    """Endless work that counts its turns."""
-
     def __init__(self, world: BrokerWorld) -> None:
         self.world = world
         self.had = 0
         world.services.turns.run(by_turns(self._turns()), self._failed)
 
     def one_turn(self) -> None:
-        """Run until the next turn has ended."""
         before = self.had
         while self.had == before:
             assert self.world.clock.run_tick()
@@ -67,7 +64,6 @@ class LongWork:
 
 @pytest.mark.parametrize("ticks", range(6))
 def test_what_a_good_client_asks_meets_one_turn_at_most(ticks: int, world: BrokerWorld) -> None:
-    """However late the client sends its next request, it waits for one turn at most."""
     topic = world.create_topic("t")
     client = world.connect()
     beat = ShareGroupHeartbeatRequest("g", MEMBER, 0, subscribed_topic_names=["t"])

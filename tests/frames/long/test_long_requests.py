@@ -329,7 +329,6 @@ def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkey
 
 
 def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered(world: BrokerWorld) -> None:
-    """The answer is as if the topic had been deleted afterwards."""
     client = by_time(world, 1_000 + 77_777)
     for _ in range(3):
         world.clock.run_tick()

@@ -52,7 +52,6 @@ FULL = OSError(28, "No space left on device")
 
 
 def access_world() -> tuple[BrokerWorld, MockConnection, MockConnection]:
-    """Return a broker with an authorizer, an administrator, and another client without rights."""
     world = BrokerWorld({"authorizer.class.name": STANDARD, "super.users": "User:root"})
     administrator = world.connect()
     administrator.side.principal = "User:root"

@@ -48,8 +48,6 @@ ONE_LOG = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.n
 
 
 class Rig:
-    """A broker with topics t0, t1, ..., and a client."""
-
     def __init__(self, topics: int, properties: dict[str, str]) -> None:
         self.clock = CountingClock()
         self.world = BrokerWorld(properties, clock=self.clock)
@@ -66,7 +64,6 @@ class Rig:
         return self.client.receive(response)
 
     def alter(self, group_id: str, names: Sequence[str]) -> AlterShareGroupOffsetsResponse:
-        """Make the group begin at the start of topics, which creates its states of them."""
         first = [AlterShareGroupOffsetsRequestPartition(0, 0)]
         topics = [AlterShareGroupOffsetsRequestTopic(name, first) for name in names]
         answer = self.call(AlterShareGroupOffsetsRequest(group_id, topics), 0, AlterShareGroupOffsetsResponse)
@@ -80,7 +77,6 @@ class Rig:
         assert {row.error_code for row in answer.responses} == {ErrorCode.NONE}
 
     def states(self, group_id: str) -> int:
-        """Return the number of topics with share states of the group."""
         group = self.world.services.groups.coordinator.partition(group_id).shard.share_group(group_id)
         assert group is not None
         assert not group.initializing
@@ -154,7 +150,6 @@ def test_the_states_of_a_topic_with_many_partitions_are_forgotten_in_turns() -> 
 
 
 def test_offsets_of_many_topics_are_deleted_in_turns() -> None:
-    """The group's offsets are not all scanned for each topic."""
     rig = group_of_many_topics()
     topics = [DeleteShareGroupOffsetsRequestTopic(name) for name in rig.names]
     request = DeleteShareGroupOffsetsRequest("g", topics)

@@ -78,8 +78,6 @@ LOCK = "share.record.lock.duration.ms"
 
 
 class Syncs:
-    """Commits, and syncs on the loop, in each turn."""
-
     def __init__(self, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
         self.world = world
         self.turns: list[tuple[int, int]] = []
@@ -99,7 +97,6 @@ class Syncs:
         monkeypatch.setattr(fs, "sync_dir", folder)
 
     def of(self, requests: Sequence[tuple[Message, int]], *clients: MockConnection) -> list[Message]:
-        """Send the requests to each of the clients in turn, and return the answers."""
         self.turns.clear()
         asked: list[MockConnection] = []
         before = self._now()
@@ -220,7 +217,6 @@ def test_many_requests_at_once_commit_one_after_the_other(
 
 
 def small(kind: str, number: int) -> tuple[Message, int]:
-    """Return a request with one commit."""
     match kind:
         case "configs":
             return configs_of(ResourceType.GROUP, [f"g{number}"], LOCK, "40000")
@@ -276,7 +272,6 @@ def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.Mo
 def test_the_elements_of_a_slice_fail_together_where_the_disk_fails_and_only_they(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """An element fails alone if the fault is its own."""
     client = world.connect()
     world.clock.run_until_idle()
 
@@ -462,7 +457,6 @@ def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest
 
 
 def with_records(world: BrokerWorld, name: str, partitions: int) -> None:
-    """Create a topic with a record, and so a folder, in each partition."""
     world.create_topic(name, partitions)
     for partition in range(partitions):
         log = world.folder.logs.get(name, partition)

@@ -32,8 +32,6 @@ from tests.support.coroutines import paused_everywhere
 
 
 class Request(NamedTuple):
-    """A request of a version, and the class of its answer."""
-
     message: Message
     version: int
     answer: type[Message]
@@ -203,7 +201,6 @@ REQUESTS = (
 
 
 def answers() -> list[Message]:
-    """Return the answers of a new broker to all requests, one after the other."""
     partitions = dict.fromkeys(("offsets.topic.num.partitions", "share.coordinator.state.topic.num.partitions"), "1")
     world = BrokerWorld({**partitions, "authorizer.class.name": STANDARD, "super.users": "User:root"})
     for name in ("t", "u", "v"):

@@ -41,7 +41,6 @@ REQUEST = "kafka_network_request_metrics"
 
 
 def shares(number: int, name: Callable[[int], str] = lambda _at: "g", **seen: Any) -> Snapshot:
-    """Return a snapshot of so many share partitions, each of another group."""
     snapshot = Snapshot()
     counters = SharePartitionCounters()
     counters.deliveries, counters.redeliveries, counters.new_batches = 2, 1, 1

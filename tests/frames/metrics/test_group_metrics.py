@@ -38,14 +38,12 @@ MEMBERS = "shareq_consumer_group_members"
 
 
 def classic_counts(reported: Scraped) -> dict[str, float]:
-    """Return the states that some classic group is in."""
     states = ("preparing_rebalance", "completing_rebalance", "stable", "dead", "empty")
     counts = {state: reported.value(f"{MANAGER}_num_groups_{state}") for state in states}
     return {state: count for state, count in counts.items() if count}
 
 
 def consumer_counts(reported: Scraped) -> dict[str, float]:
-    """Return the states that some consumer group is in."""
     states = ("empty", "assigning", "reconciling", "stable", "dead")
     counts = {state: reported.value(f"{GROUPS}_consumer_group_count", state=state) for state in states}
     return {state: count for state, count in counts.items() if count}
@@ -243,7 +241,6 @@ def test_a_commit_that_is_refused_does_not_count() -> None:
 
 
 def test_counters_go_on_when_a_shard_is_thrown_away() -> None:
-    """Counters outlast the replay after a failed append."""
     offsets = Offsets(offsets_topic_num_partitions="1")
     offsets.client.committed({("t", 0): 4})
     offsets.world.fs.fail = lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" else None

@@ -347,7 +347,6 @@ def test_a_deleted_topic_leaves_its_sums(topic: str, work: Work) -> None:
 
 
 def test_state_writes(work: Work) -> None:
-    """One write counts for each partition of an acknowledging request."""
     work.one.acquire(work.first, work.second)
     before = work.scrape().value(f"{STATES}_write_total")
     assert before == 2  # the start offsets
@@ -446,7 +445,6 @@ def test_share_fetches_that_wait_in_vain(work: Work) -> None:
 
 
 def test_share_fetches_of_full_partitions(work: Work) -> None:
-    """A partition is at its limit of record locks until they expire."""
     configure(work.world, share_partition_max_record_locks="100")
     append(work.world, "t", 90)
     work.one.acquire(work.first)

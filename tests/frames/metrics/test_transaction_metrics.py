@@ -28,8 +28,6 @@ VERSIONS = [pytest.param(JAVA_TV1, id="tv1"), pytest.param(JAVA_TV2, id="tv2")]
 
 
 class World:
-    """A broker with topics a and b."""
-
     def __init__(self) -> None:
         self.world = BrokerWorld({"transaction.state.log.num.partitions": "2"})
         for topic in ("a", "b"):
@@ -47,13 +45,11 @@ class World:
         return scraped(self.world)
 
     def states(self) -> dict[str, float]:
-        """Return the states that some transactional id is in."""
         reported = self.scrape()
         counts = {labels["state"]: reported.value(IDS, **labels) for labels in reported.labels_of(IDS)}
         return {state: count for state, count in counts.items() if count}
 
     def ended(self) -> tuple[float, float]:
-        """Return the numbers of commits and aborts."""
         reported = self.scrape()
         return reported.value(ENDED, result="commit"), reported.value(ENDED, result="abort")
 

@@ -53,7 +53,6 @@ def offsets(world: NodeWorld) -> list[int]:
 
 
 def reject(world: NodeWorld, client: ShareClient, count: int, *, partition: int = 0) -> None:
-    """Reject the next records of `t`."""
     append(world, "t", count)
     place = (world.cluster.topic("t").topic_id, partition)
     ((first, last, _),) = acquired(client, place)

@@ -34,7 +34,6 @@ def world() -> NodeWorld:
 
 
 def assigned(client: ShareClient, topic: str, partitions: int = 1) -> None:
-    """Send heartbeats until the member has all partitions of a topic."""
     found = client.join(topic)
     for _ in range(20):
         if found == {topic: list(range(partitions))}:
@@ -45,7 +44,6 @@ def assigned(client: ShareClient, topic: str, partitions: int = 1) -> None:
 
 
 def acquired(client: ShareClient, place: tuple[bytes, int], max_records: int = 500) -> list[tuple[int, int, int]]:
-    """Fetch until records are acquired."""
     for _ in range(20):
         answer = client.fetch(place, max_wait_ms=500, max_records=max_records)
         assert answer.error_code == ErrorCode.NONE
@@ -162,7 +160,6 @@ def test_a_node_that_lost_its_slots_while_it_was_cut_off_serves_them_as_soon_as_
 
 
 def shown_leader(world: NodeWorld, topic: str) -> tuple[ErrorCode, int, int]:
-    """Return a partition's error, leader and epoch from Metadata."""
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
     (row,) = world.connect().call(request, 12, MetadataResponse).topics[0].partitions
     return ErrorCode(row.error_code), row.leader_id, row.leader_epoch

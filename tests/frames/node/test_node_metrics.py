@@ -58,7 +58,6 @@ def test_what_a_node_owns_reads_and_asks(world: NodeWorld) -> None:
 
 
 def test_the_record_that_a_window_cannot_pass(world: NodeWorld) -> None:
-    """A node reports it as a single broker does."""
     world.until_it_serves()
     from_the_start(world)
     client = ShareClient(world)

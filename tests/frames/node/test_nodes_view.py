@@ -36,8 +36,6 @@ def two() -> Two:
 
 
 def asked(node: NodeWorld, within_ms: int = PATIENCE_MS) -> Answer:
-    """Ask the records API of a node, while time passes."""
-
     async def ask() -> Answer:
         api = RecordsApi(node.services, TOKEN)
         request = Request("GET", "/api/v1/nodes", "", {"authorization": f"Bearer {TOKEN}"})

@@ -57,13 +57,11 @@ class Two:
         )
 
     def member(self) -> ShareClient:
-        """Return a member, at its group's coordinator, that has the topic."""
         client = ShareClient(self.coordinator, group=self.group)
         assigned(client, self.topic)
         return client
 
     def asked(self, node: NodeWorld) -> list[str]:
-        """Return a node's requests to the other one."""
         nodes = node.stands_on._nodes
         assert isinstance(nodes, AmongNodes)
         return [type(each).__name__.removesuffix("Request") for each in nodes.sent]

@@ -37,14 +37,12 @@ def delete(world: NodeWorld, name: str) -> None:
 
 
 def partitions_of(world: NodeWorld, name: str) -> int | ErrorCode:
-    """Return the partitions that a client sees, or the error."""
     request = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     (row,) = world.connect().call(request, 12, MetadataResponse).topics
     return ErrorCode(row.error_code) if row.error_code else len(row.partitions)
 
 
 def listed(world: NodeWorld) -> list[str]:
-    """Return the topics that a client sees, without internal ones."""
     rows = world.connect().call(MetadataRequest(None), 12, MetadataResponse).topics
     return [row.name or "" for row in rows if not row.is_internal]
 
@@ -66,7 +64,6 @@ def test_a_topic_is_shown_once_it_was_made_however_late_brokers_hear_of_it(world
 
 
 def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWorld) -> None:
-    """Confirmations for the old topic are ignored."""
     client = ShareClient(world)
     place = create(world, "t"), 0
     assigned(client, "t")

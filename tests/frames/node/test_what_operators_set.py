@@ -40,7 +40,6 @@ ACL: Final = AclCreation(TOPIC, "orders", LITERAL, "User:alice", "*", READ, ALLO
 
 
 def config_log(behind: ClusterWorld, name: str) -> ConfigLog:
-    """Return the opened log, as a node has it."""
     link = behind.new_link(name)
     begin = beginner(behind.env.budget, in_ticks(behind.clock.call_soon))
     checked = behind.wait(begin(check_topic(behind.env, link, wanted_config_topic(3, 2))))
@@ -59,7 +58,6 @@ class Node(NodeWorld):
         self.operator = self.connect()
 
     def set_order(self, order: str) -> ErrorCode:
-        """Set the order of group g."""
         config = AlterableConfig("shareq.order", 0, order)
         request = IncrementalAlterConfigsRequest([AlterConfigsResource(GROUP, "g", [config])], False)
         (row,) = self.operator.call(request, 1, IncrementalAlterConfigsResponse).responses

@@ -187,7 +187,6 @@ def test_a_group_without_members_is_found_described_and_has_its_offsets(world: W
 
 
 def test_offsets_of_topics_that_no_member_reads(world: World) -> None:
-    """They are returned with those of the assigned topics."""
     world.offsets.committed({T0: 5, U0: 7})
     member = ClassicClient(world.broker_world)
     form([member], protocols={"range": subscription("u")})
@@ -251,5 +250,4 @@ def partition_of(world: World) -> int:
 
 
 def move_away(world: World) -> None:
-    """Let another broker coordinate group g from now on."""
     world.broker_world.leaders.move(CONSUMER_OFFSETS, partition_of(world), ELSEWHERE)

@@ -61,7 +61,6 @@ class Offsets(OffsetsClient):
         return self.world.broker
 
     def listed(self) -> list[tuple[str, str, str, str]]:
-        """Return id, protocol type, state and type of each group."""
         answer = self.client.call(ListGroupsRequest(), 5, ListGroupsResponse)
         return sorted((g.group_id, g.protocol_type, g.group_state, g.group_type) for g in answer.groups)
 

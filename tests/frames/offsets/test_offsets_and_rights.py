@@ -26,7 +26,6 @@ class Offsets:
         self.admin.committed({SEEN: 5, UNSEEN: 6}, group=GROUP)
 
     def grant(self, *rights: r.Right) -> None:
-        """Grant rights on the group and on the topic that is not hidden."""
         self.world.grant(
             [acl(right, GROUP if right in (r.DESCRIBE_GROUP, r.READ_GROUP) else TOPIC) for right in rights]
         )

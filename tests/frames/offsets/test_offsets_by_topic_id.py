@@ -50,7 +50,6 @@ def test_topics_are_known_by_their_ids_alone(world: BrokerWorld) -> None:
 
 
 def test_the_successor_of_a_topic_gets_no_offsets_of_it(world: BrokerWorld) -> None:
-    """The topics are distinguished by id."""
     before = world.create_topic("t").topic_id
     producer = Transactor(world.connect(), JAVA_4_4)
     assert producer.init() is NONE

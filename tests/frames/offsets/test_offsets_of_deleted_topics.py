@@ -80,7 +80,6 @@ def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
 def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
-    """The next start deletes such offsets."""
     world = World(is_open=False)
     world.world.fs.fail = broken(CONSUMER_OFFSETS)
     world.world.folder.metadata.delete_topics(["t"])
@@ -97,7 +96,6 @@ def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
 def test_a_topic_that_goes_while_its_offsets_wait_for_their_transaction(
     recreated: bool, version: int, unknown: ErrorCode
 ) -> None:
-    """The topic is deleted while a coordinator record adds the offsets to their transaction."""
     world = World(is_open=False)
     producer, client = world.producer, world.world.connect()
     names = {topic_id: name for name, topic_id in world.ids.items()}

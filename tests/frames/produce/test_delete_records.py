@@ -34,7 +34,6 @@ Row = tuple[ErrorCode, int]
 
 
 def deleted(client: MockConnection, topic: str, offsets: dict[int, int], version: int = 2) -> dict[int, Row]:
-    """Return error and low watermark of each partition."""
     answer = client.call(delete_records_request(topic, offsets), version, DeleteRecordsResponse)
     (result,) = answer.topics
     assert result.name == topic
@@ -52,7 +51,6 @@ def fetch_error(client: MockConnection, offset: int) -> ErrorCode:
 
 
 def six_segments(world: BrokerWorld, client: MockConnection, topic: str) -> None:
-    """Create a topic with two records in each segment."""
     world.create_topic(topic, segment_bytes=str(1 << 20))
     for _ in range(6):
         assert produce(client, topic, batch(bytes(300_000), bytes(300_000))).error_code == ErrorCode.NONE

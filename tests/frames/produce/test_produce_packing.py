@@ -38,7 +38,6 @@ def world_of(codec: str, **configs: str) -> BrokerWorld:
 
 
 def batch_of(size: int, compression: Compression = Compression.NONE, *, random: bool = False, **producer: Any) -> bytes:
-    """Return `size` bytes of values in records of 1,000."""
     value = Random(size).randbytes(1_000) if random else bytes(1_000)
     records = [RecordData(b"k", value)] * (size // 1_000)
     return bytes(build_batch(records, timestamp_ms=1, compression=compression, **producer))
@@ -54,7 +53,6 @@ def rows(client: MockConnection) -> list[PartitionProduceResponse]:
 
 
 def stored(world: BrokerWorld, partition: int = 0) -> list[tuple[int, list[bytes | None]]]:
-    """Return codec and values of every batch."""
     log = world.folder.logs.get("t", partition)
     found = log.read(0, max_bytes=1 << 30, upto=log.high_watermark)
     assert isinstance(found, ReadResult)

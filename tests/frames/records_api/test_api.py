@@ -35,7 +35,6 @@ NOW_MS = 1_000
 
 
 def validated(kind: str, body: bytes) -> Any:
-    """Return a body's value, checked against its schema."""
     value = json.loads(body)
     Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]}).validate(value)
     return value
@@ -299,7 +298,6 @@ def test_nothing_is_in_flight_of_a_group_that_was_set_back_after_its_worker_died
 
 
 def in_turns(coroutine: Waiting[bytes]) -> tuple[bytes, int]:
-    """Return an answer and its number of pauses."""
     pauses: list[None] = []
     return finished(coroutine, lambda: pauses.append(None)), len(pauses)
 

@@ -129,7 +129,6 @@ def test_which_client_sees_it_and_which_ends_it(world: GuardedWorld) -> None:
 
 
 def committed(world: GuardedWorld) -> tuple[int, str]:
-    """Return offset and text of the redrive's group."""
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("shareq.redrive.again", topics=None)])
     answer = world.world.connect().call(request, 9, OffsetFetchResponse)
     row = answer.groups[0].topics[0].partitions[0]
@@ -137,7 +136,6 @@ def committed(world: GuardedWorld) -> tuple[int, str]:
 
 
 def commit(world: GuardedWorld, name: str, offset: int, text: str) -> None:
-    """Commit as a client that may use the group."""
     rows = [OffsetCommitRequestPartition(0, offset, committed_metadata=text)]
     request = OffsetCommitRequest(f"shareq.redrive.{name}", topics=[OffsetCommitRequestTopic(QUEUE, partitions=rows)])
     answer = world.world.connect().call(request, 9, OffsetCommitResponse)

@@ -105,7 +105,6 @@ def test_a_queue_that_was_made_again_begins_without_what_was_known_of_the_other(
 
 
 def test_many_letters_that_stay_one_by_one_end_a_redrive_with_what_helps(world: RedriveWorld) -> None:
-    """A second redrive, of one source topic, continues from there."""
     world.bury(*(letter(b"%d" % number, number, topic="tu"[number % 2]) for number in range(1_000)))
     done = world.run("first")
     assert (done.state, done.trouble) == (

@@ -15,7 +15,6 @@ WINDOW_MS = 10_000
 
 
 def with_breaker(letters: int = 3) -> DeadLetterWorld:
-    """Return a group with a queue that is paused after so many letters."""
     synced = {"log.flush.interval.messages": "1"}
     return DeadLetterWorld(
         properties=synced, shareq_breaker_letters=str(letters), shareq_breaker_window_ms=str(WINDOW_MS)
@@ -27,7 +26,6 @@ def is_paused(dead: DeadLetterWorld) -> bool:
 
 
 def kill(dead: DeadLetterWorld, number: int) -> None:
-    """Reject this many records."""
     dead.produce(*(b"%d" % each for each in range(number)))
     ((first, last, _),) = dead.take()
     dead.end(REJECT, first, last)
@@ -171,7 +169,6 @@ def test_a_pause_that_cannot_be_stored_is_tried_again_with_the_next_letter(caplo
 def test_a_broker_that_dies_while_it_pauses_has_paused_or_begins_at_no_letters(
     model: CrashModel, durable: bool
 ) -> None:
-    """No letter is lost either way."""
     dead = with_breaker(3)
     kill(dead, 2)
 

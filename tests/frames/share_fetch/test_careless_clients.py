@@ -94,7 +94,6 @@ def run(world: BrokerWorld, members: Sequence[Member], ms: int) -> None:
 
 
 def begin(partitions: int = 1) -> tuple[BrokerWorld, list[Place]]:
-    """Create topic t, whose group g begins at its start."""
     world = BrokerWorld(
         {
             "group.share.record.lock.duration.ms": str(LOCK_MS),
@@ -107,7 +106,6 @@ def begin(partitions: int = 1) -> tuple[BrokerWorld, list[Place]]:
 
 
 def start_offset(world: BrokerWorld, place: Place) -> int:
-    """Return the stored start offset."""
     return StateCaller(world.connect(), "g", place[0]).read().start_offset
 
 

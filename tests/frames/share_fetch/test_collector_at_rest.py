@@ -18,7 +18,6 @@ WAIT_MS = 500
 
 @pytest.fixture
 def begun() -> Iterator[None]:
-    """Run the collector as a broker does."""
     before = gc.get_threshold()
     Collector().begin()
     yield

@@ -41,7 +41,6 @@ class Readers:
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
     def wait(self, *places: Place) -> None:
-        """Let alice fetch while nothing is available."""
         self.alice.send_fetch(*places, max_wait_ms=1_000)
         self.world.clock.run_until_idle()
         assert not self.alice.connection.frames

@@ -9,7 +9,6 @@ from shareq.protocol.generated.share_fetch import FetchPartition, FetchTopic, Sh
 
 
 def fetch(client: MockConnection, topic_id: bytes, group: str, member: str, epoch: int = 0) -> ErrorCode:
-    """Return the error code of a ShareFetch without waiting."""
     topics = [FetchTopic(topic_id, [FetchPartition(0)])] if epoch == 0 else []
     request = ShareFetchRequest(group, member, epoch, max_wait_ms=0, max_bytes=1 << 20, max_records=10, topics=topics)
     return ErrorCode(client.call(request, 1, ShareFetchResponse).error_code)
@@ -25,7 +24,6 @@ def test_one_connection_cannot_have_all_sessions(world: BrokerWorld) -> None:
 
 
 def test_many_connections_of_one_group_give_way_to_other_groups() -> None:
-    """All are opened from one machine, without authentication."""
     world = BrokerWorld({"group.share.max.share.sessions": "400"})
     topic_id = world.create_topic("t").topic_id
     strangers = [world.connect() for _ in range(20)]

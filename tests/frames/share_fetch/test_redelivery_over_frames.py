@@ -35,7 +35,6 @@ BACKOFF_MS = 10_000
 
 
 def begin(records: int = 10) -> tuple[BrokerWorld, ShareClient, Place]:
-    """Return a member that has acquired `records` records, one batch each."""
     world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "1", "log.flush.interval.messages": "1"})
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
@@ -48,7 +47,6 @@ def begin(records: int = 10) -> tuple[BrokerWorld, ShareClient, Place]:
 
 
 def wait_for(world: BrokerWorld, member: ShareClient, place: Place, most_ms: int = 60_000) -> tuple[int, list[int]]:
-    """Return how long a fetch waits, in milliseconds, and the offsets it acquires."""
     began = world.clock.now_ms()
     member.send_fetch(place, max_wait_ms=most_ms)
     while not member.connection.frames:

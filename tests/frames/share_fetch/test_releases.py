@@ -32,7 +32,6 @@ Place = tuple[bytes, int]
 
 
 def half_done(properties: dict[str, str] | None = None) -> tuple[BrokerWorld, ShareClient, Place]:
-    """Return a world where a member has finished five of ten records."""
     world = BrokerWorld(properties)
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
@@ -50,7 +49,6 @@ def restart_with(world: BrokerWorld, properties: dict[str, str]) -> None:
 
 
 def write_record(world: BrokerWorld, topic: str, partition: int, key: bytes, value: bytes | None) -> None:
-    """Append a record as another release might have."""
     now = world.clock.wall_ms()
     log = world.folder.logs.get(topic, partition)
     batch = build_batch([RecordData(key, value)], timestamp_ms=now)

@@ -128,7 +128,6 @@ def test_both_ways_answer_and_count_the_same(seed: int, monkeypatch: pytest.Monk
 
 
 def _waiting(world: BrokerWorld) -> ShareClient:
-    """Return a member whose last two fetches were empty."""
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     member = ShareClient(world)

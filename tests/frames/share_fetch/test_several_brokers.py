@@ -60,7 +60,6 @@ class Work:
         self.place = self.cluster.place
 
     def described_start(self) -> int:
-        """Return the start offset from the group coordinator."""
         request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
         answer = self.member.connection.call(request, 1, DescribeShareGroupOffsetsResponse)
         (start,) = (one.start_offset for topic in answer.groups[0].topics for one in topic.partitions)
@@ -86,7 +85,6 @@ def read_error(world: BrokerWorld, place: tuple[bytes, int]) -> int:
 
 
 def leaders_named(answer: ShareFetchResponse) -> tuple[list[tuple[int, int]], list[tuple[int, str, int]]]:
-    """Return leader and epoch of each partition, and the addresses."""
     rows = [partition.current_leader for topic in answer.responses for partition in topic.partitions]
     nodes = [(node.node_id, node.host, node.port) for node in answer.node_endpoints]
     return [(row.leader_id, row.leader_epoch) for row in rows], nodes

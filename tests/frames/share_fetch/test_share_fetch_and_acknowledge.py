@@ -51,7 +51,6 @@ class Queue:
         self.member.join("t")
 
     def holding(self) -> ShareClient:
-        """Return the member, holding the whole first partition."""
         acquired = self.member.acquire(self.place)
         assert (acquired[0][0], acquired[-1][2]) == (0, 1)
         return self.member
@@ -63,7 +62,6 @@ class Queue:
         return member
 
     def fetch_request(self, epoch: int) -> ShareFetchRequest:
-        """Return the member's request for the first partition."""
         topics = [share_fetch.FetchTopic(self.place[0], [share_fetch.FetchPartition(0)])]
         return ShareFetchRequest("g", "m", epoch, 0, 1, 1 << 20, 100, 100, topics=topics)
 
@@ -209,7 +207,6 @@ def test_acknowledgements_whose_state_cannot_be_written(kind: str) -> None:
 
 
 def failing_disk(world: BrokerWorld, kind: str, where: str) -> None:
-    """Fail every operation of this kind on paths that contain `where`."""
     world.fs.fail = lambda done, path: OSError(errno.EIO, "no") if done == kind and where in path else None
 
 

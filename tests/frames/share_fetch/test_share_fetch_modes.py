@@ -34,7 +34,6 @@ def test_it_does_not_matter_when_there_is_nothing_to_fetch_from() -> None:
 
 
 def test_it_does_not_matter_at_the_end_of_a_session() -> None:
-    """The session ends, and the member's records are released."""
     member, place = holder()
     assert member.fetch(mode=UNKNOWN_MODE, epoch=-1).error_code == ErrorCode.NONE
     other = ShareClient(member.world, "other")

@@ -29,7 +29,6 @@ def idle_member(world: BrokerWorld, *topics: str) -> ShareClient:
 
 
 def waiting_member(world: BrokerWorld, *topics: str) -> ShareClient:
-    """Return an idle member whose fetch waits up to a second."""
     member = idle_member(world, *topics)
     member.send_fetch(max_wait_ms=1_000)
     world.clock.run_until_idle()

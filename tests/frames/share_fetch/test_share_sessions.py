@@ -62,7 +62,6 @@ class Work:
         ]
 
     def described(self) -> dict[int, int]:
-        """Return the start offset of each partition, as administrators see it."""
         request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
         answer = self.world.connect().call(request, 1, DescribeShareGroupOffsetsResponse).groups[0]
         return {one.partition_index: one.start_offset for topic in answer.topics for one in topic.partitions}
@@ -268,7 +267,6 @@ def test_a_full_window_goes_on_when_the_records_that_a_restart_gave_back_are_fin
 
 
 def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_record_comes_back(work: Work) -> None:
-    """Releases and expired locks count alike."""
     assert work.one.acquire(work.first, max_records=2) == [(0, 1, 1)]
     assert work.state()[1] == []  # what is acquired is written nowhere
     assert work.one.acknowledge(work.first, (0, 0, RELEASE)) is NONE

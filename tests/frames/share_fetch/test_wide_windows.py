@@ -39,13 +39,11 @@ class Queue:
         return member
 
     def acknowledge_in_turn(self, first: int) -> None:
-        """Accept and reject alternately the next `STEP` records."""
         last = first + STEP - 1
         kinds = [REJECT if offset % 2 else ACCEPT for offset in range(first, last + 1)]
         assert ack_errors(self.member.acknowledge((first, last, kinds))) == [ErrorCode.NONE]
 
     def stored_ranges(self) -> int:
-        """Return the number of separate ranges in the share coordinator."""
         shard = self.world.services.share_states.partitions.get(0).shard
         state = shard.state_of(SharePartitionKey("g", self.topic_id, 0))
         assert state is not None

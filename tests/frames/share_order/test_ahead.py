@@ -24,7 +24,6 @@ KEYS = [b"%d" % number for number in range(10)]
 
 
 def rig_with(*batches: Sequence[bytes], limit: int = 40) -> ShareRig:
-    """Return one share partition with these record batches, and a limit of records in flight."""
     rig = rig_of()
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=limit)
     for each in batches:

@@ -156,7 +156,6 @@ def test_the_size_of_the_last_batch_is_in_offsets(last: int, size: int) -> None:
 
 
 def test_what_is_opened_for_one_answer_is_bounded() -> None:
-    """Batches beyond the bound are sent whole."""
     half = [RecordData(b"%d" % number, bytes(MOST_OPENED // 1000)) for number in range(600)]
     made = [build_batch(half, timestamp_ms=9, base_offset=base, compression=Compression.LZ4) for base in (0, 600, 1200)]
     read = read_of([bytes(batch) for batch in made])

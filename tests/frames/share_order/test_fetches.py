@@ -15,7 +15,6 @@ from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 
 
 def rig_of(*keys: Sequence[bytes]) -> ShareRig:
-    """Return a rig with one batch of records with these keys for each partition."""
     rig = ShareRig()
     rig.settings.share = ShareGroupSettings(record_lock_duration_ms=LOCK_MS, order_by_key=True)
     for partition, each in enumerate(keys):

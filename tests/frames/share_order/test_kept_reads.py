@@ -135,7 +135,6 @@ class CountedReads:
         monkeypatch.setattr(PartitionLog, "read", counted)
 
     def take(self) -> list[int]:
-        """Fetch and accept a record of each key."""
         found = offsets_of(self.member.acquire(self.place))
         assert self.member.acknowledge(self.place, (found[0], found[-1], ACCEPT)) is ErrorCode.NONE
         return found

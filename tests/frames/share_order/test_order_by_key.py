@@ -20,7 +20,6 @@ LOCK_MS, LIMIT = 15_000, 4
 
 
 def produce(world: BrokerWorld, keys: Sequence[bytes | None], codec: Compression = Compression.NONE) -> None:
-    """Produce one batch with a record for each of the keys."""
     data = build_batch([RecordData(key, b"v") for key in keys], timestamp_ms=1, compression=codec)
     answer = world.connect().call(produce_request(bytes(data), topic="t"), 9, ProduceResponse)
     assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
@@ -42,7 +41,6 @@ def member_of(world: BrokerWorld, place: Place, name: str = "m") -> ShareClient:
 
 
 def back_again(member: ShareClient, place: Place) -> None:
-    """Reconnect, without any acquired records."""
     member.reconnect()
     member.join("t")
     member.fetch(place, max_records=0)
@@ -88,7 +86,6 @@ class TwelveMembers:
             self.latest[key] = offset
 
     def acknowledge(self) -> None:
-        """Acknowledge all records of one member."""
         member = self.rng.choice(self.members)
         mine = sorted(offset for offset, holder in self.held.items() if holder is member)
         kinds = {offset: self.rng.choice((ACCEPT, ACCEPT, RELEASE, REJECT)) for offset in mine}

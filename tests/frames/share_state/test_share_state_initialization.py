@@ -51,7 +51,6 @@ def failing_from(number: int, topic: str) -> Callable[[str, str], OSError | None
 
 
 def state_epochs(world: BrokerWorld) -> set[int]:
-    """Return the state epochs of all share state."""
     states = [
         partition.shard.state_of(key)
         for partition in world.services.share_states.partitions
@@ -158,7 +157,6 @@ Prepare = Callable[[], tuple[BrokerWorld, ShareClient]]
 def after_crashes(
     prepare: Prepare, act: Callable[[BrokerWorld, ShareClient], object]
 ) -> Iterator[tuple[BrokerWorld, ShareClient]]:
-    """Crash the broker at each disk operation of `act`, and yield its state after the restart."""
     for step in range(1, 100):
         world, member = prepare()
         world.fs.crash_at = world.fs.steps + step
@@ -175,7 +173,6 @@ def after_crashes(
 
 
 def stage_of(world: BrokerWorld, group_id: str = "g") -> str:
-    """Return the stage of the group's record of its share partitions."""
     if not world.services.groups.coordinator.partitions.count:
         return "no group"
     partition = world.services.groups.coordinator.partitions.get(group_partition_for(group_id, 50))
@@ -215,8 +212,6 @@ def half_done(world: BrokerWorld) -> tuple[BrokerWorld, ShareClient]:
 
 
 def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> None:
-    """The state of the existing partitions is kept."""
-
     def grow() -> tuple[BrokerWorld, ShareClient]:
         world, member = half_done(a_world())
         world.folder.metadata.create_partitions({"t": 3})

@@ -132,7 +132,6 @@ def test_a_deleted_groups_share_state_goes_from_the_log_in_time() -> None:
 
 
 def keyed(*rows: tuple[bytes, bytes | None], compression: Compression = Compression.NONE, sequence: int = -1) -> bytes:
-    """Return a batch of keys and values; with a sequence an idempotent producer's."""
     return bytes(
         build_batch(
             [RecordData(key, value) for key, value in rows],
@@ -146,7 +145,6 @@ def keyed(*rows: tuple[bytes, bytes | None], compression: Compression = Compress
 
 
 def everything(client: MockConnection, topic: str, offset: int = 0) -> list[Record]:
-    """Return the records that a consumer reads from an offset on, fetch by fetch."""
     found: list[Record] = []
     while True:
         answer = fetch(client, fetch_request(topic, offset, partition_max_bytes=500))

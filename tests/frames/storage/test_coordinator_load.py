@@ -48,7 +48,6 @@ def append(world: BrokerWorld, *records: RecordData, compression: Compression = 
 
 
 def with_groups(**properties: str) -> BrokerWorld:
-    """Return a world whose internal topic has a share group `before`."""
     world = BrokerWorld(ONE_SHARD | {name.replace("_", "."): value for name, value in properties.items()})
     world.create_topic("t")
     ShareClient(world, group="before").join("t")
@@ -77,7 +76,6 @@ def test_a_batch_of_68_mb_that_an_earlier_release_wrote_is_loaded(
 
 
 def loaded_from(world: BrokerWorld, buffer_bytes: int = 1_000) -> set[str]:
-    """Return the groups that a load with this buffer size finds."""
     broker, settings = world.broker, group_coordinator_settings(world.services.started_with)
     shard = GroupCoordinatorShard(broker.services.metadata, broker.services.configs, world.clock.wall_ms, settings)
     log = data_folder_of(broker.services).logs.get(CONSUMER_OFFSETS, 0)

@@ -16,8 +16,6 @@ ONE_OF_EACH = {"share.coordinator.state.topic.num.partitions": "1", "offsets.top
 
 
 class Group:
-    """A group with a member and some share state."""
-
     def __init__(self, **properties: str) -> None:
         self.world = BrokerWorld(ONE_OF_EACH | {name.replace("_", "."): value for name, value in properties.items()})
         topic = self.world.create_topic("t", 3)

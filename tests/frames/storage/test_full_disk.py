@@ -256,7 +256,6 @@ def test_with_no_byte_left_acknowledgements_and_commits_get_half_the_reserve(wor
 
 
 def test_when_half_the_reserve_is_used_up_nothing_answered_is_lost(world: BrokerWorld) -> None:
-    """The other half serves deletions."""
     work = Work(world, records=10)
     world.fs.space_left = 0
     answered = 1

@@ -42,7 +42,6 @@ class Shard:
         self.state = self.partition.shard
 
     def check_undisturbed(self) -> None:
-        """Check that no member was fenced or has to rejoin, and the shard was not reloaded."""
         assert [member.heartbeat() for member in self.classic] == [NONE, NONE]
         assert describe(self.world).group_state == "Stable"
         assert self.share.heartbeat().error_code == NONE
@@ -52,7 +51,6 @@ class Shard:
         assert self.partition.shard is self.state
 
     def check_start(self, caplog: pytest.LogCaptureFixture) -> None:
-        """Check that a restart loads all groups without a complaint."""
         caplog.clear()
         with caplog.at_level(logging.WARNING):
             self.world.restart()
@@ -180,7 +178,6 @@ def test_heartbeats_of_the_new_protocols() -> None:
 
 
 def test_a_refused_heartbeat_does_not_hide_that_topics_have_changed() -> None:
-    """The next heartbeat finds the new topic if the one that saw it is refused."""
     shard = Shard(SMALL)
     assert shard.share.heartbeat("t", "u").error_code == NONE
     shard.world.clock.advance(1_000)

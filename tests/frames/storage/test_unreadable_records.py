@@ -58,7 +58,6 @@ class Stored:
     records: tuple[tuple[bytes | None, bytes | None], ...]
 
     def again(self, records: Sequence[tuple[bytes | None, bytes | None]]) -> bytes:
-        """Return the batch with other records of the same producer."""
         header = read_header(self.raw)
         return bytes(
             build_batch(
@@ -73,7 +72,6 @@ class Stored:
 
 
 def new_world() -> BrokerWorld:
-    """Return a world with a topic of ten records and the internal topics."""
     world = BrokerWorld(PROPERTIES)
     begin(world)
     return world
@@ -135,7 +133,6 @@ def live(world: BrokerWorld) -> None:
 
 @cache
 def life() -> dict[str, tuple[Stored, ...]]:
-    """Return the records written to each of the topics."""
     world = new_world()
     begin = {topic: world.folder.logs.get(topic, 0).log_end_offset for topic in TOPICS}
     live(world)
@@ -161,7 +158,6 @@ def write(world: BrokerWorld, topic: str, batch: bytes) -> None:
 
 
 def changed(record: tuple[bytes | None, bytes | None], rng: Random) -> tuple[bytes | None, bytes | None]:
-    """Return the record, changed in a random way."""
     key, value = record
     what = rng.randrange(6)
     if what == 0 or value is None or key is None:
@@ -199,7 +195,6 @@ def spoiled(batches: Sequence[Stored], rng: Random) -> Iterator[bytes]:
 
 
 def no_records(batch: bytes) -> bytes:
-    """Return a batch with a correct CRC and unreadable records."""
     header = read_header(batch)
     broken = bytearray(build_batch([RecordData(b"k", bytes(64))], timestamp_ms=0, compression=Compression.ZSTD))
     del broken[HEADER_SIZE + 4 :]
@@ -207,7 +202,6 @@ def no_records(batch: bytes) -> bytes:
 
 
 def resealed(batch: bytearray, count: int) -> bytearray:
-    """Return the batch with correct length, count and CRC."""
     from shareq.protocol.records.checksum import crc32c
 
     batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
@@ -218,8 +212,6 @@ def resealed(batch: bytearray, count: int) -> bytearray:
 
 
 class Tracebacks(logging.Handler):
-    """The log records with a traceback."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []

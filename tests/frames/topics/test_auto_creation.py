@@ -28,7 +28,6 @@ class Commits:
 
 
 def ask(world: BrokerWorld, names: Sequence[str], version: int = 12) -> dict[str | None, int]:
-    """Return the error code of each topic, in the order of the answer."""
     request = MetadataRequest([MetadataRequestTopic(bytes(16), name) for name in names])
     answer = world.connect().call(request, version, MetadataResponse)
     return {topic.name: topic.error_code for topic in answer.topics}

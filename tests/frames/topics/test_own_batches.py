@@ -32,7 +32,6 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> Work:
 def queue_of(
     codec: str, partitions: int = 1, *, of_topic: Mapping[str, str] | None = None, keeps: bool = False
 ) -> DeadLetterWorld:
-    """Return a group with a queue of that codec."""
     world = DeadLetterWorld(partitions, shareq_dlq_keep=str(keeps).lower())
     of_queue = {"compression_type": codec, "errors_deadletterqueue_group_enable": "true", **(of_topic or {})}
     world.world.create_topic(QUEUE, partitions, **of_queue)
@@ -55,7 +54,6 @@ class Interrupted(Exception):
 
 
 def interrupt(world: BrokerWorld, packed: Work, act: Callable[[], object]) -> None:
-    """Run `act` and end it after the first tick that compresses something."""
     with pytest.MonkeyPatch.context() as watched:
         packed.watch(world, watched)
         run_tick = world.clock.run_tick
@@ -107,7 +105,6 @@ def test_small_letters_of_many_partitions_are_compressed_so_many_in_a_turn(
 def test_what_a_redrive_sends_back_is_compressed_in_steps(
     codec: Compression, packed: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A round has a batch for each of 20 logs."""
     world = RedriveWorld(20, compression_type=codec.name.lower())
     for number in range(40):
         value = bytes(SMALL if number < 39 else LARGE)

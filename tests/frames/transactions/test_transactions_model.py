@@ -108,7 +108,6 @@ class Model:
         chosen(client)
 
     def initialize(self, client: Client) -> None:
-        """Initialize the id; an open transaction is aborted by this or by its timeout."""
         client.ready = client.producer.init(goes_on=client.ready and self.rng.random() < 0.3) is NONE
         if client.ready:
             self.begin(client)
@@ -127,7 +126,6 @@ class Model:
         self.send(client, topic, partition, value)
 
     def send(self, client: Client, topic: str, partition: int, value: bytes) -> None:
-        """Send a batch; an error ends the producer's part."""
         producer = client.producer
         producer.client.call(
             producer.produce_request(topic, value, partition=partition), producer.versions.produce, ProduceResponse
@@ -141,7 +139,6 @@ class Model:
             client.ready = False
 
     def late(self, client: Client) -> None:
-        """Send a late batch of the previous transaction, which must not begin the next one."""
         producer = client.producer
         if client.attempt.written or client.attempt.offset or len(client.attempts) < 2:
             return
@@ -176,7 +173,6 @@ class Model:
             client.ready = False
 
     def end_and_crash(self, client: Client) -> None:
-        """Crash the broker while it ends the transaction, so that no answer arrives."""
         commit = self.rng.random() < 0.7
         producer = client.producer
         client.attempt.asked.add(commit)
@@ -205,7 +201,6 @@ class Model:
             each.producer.client = connection
 
     def break_disk(self, client: Client) -> None:
-        """Fail some writes, for a while or until the next start."""
         part = self.rng.choice(["/a-0/", "/b-0/", "__transaction_state-0", "__consumer_offsets-"])
         left = self.rng.randrange(1, 3)
 
@@ -227,7 +222,6 @@ class Model:
         return {value for batch in self.batches(topic, partition) for value in batch[3]}
 
     def batches(self, topic: str, partition: int) -> list[tuple[int, int, ControlType | None, list[bytes]]]:
-        """Return producer id, epoch, marker and values of every batch."""
         log = self.world.folder.logs.get(topic, partition)
         read = log.read(0, 1 << 24, upto=log.high_watermark)
         if not isinstance(read, ReadResult):

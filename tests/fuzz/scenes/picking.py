@@ -19,7 +19,6 @@ PARTITION_LISTS: Final = ("Partitions", "PartitionIndexes")
 
 
 def some_member(facts: Facts, members: Sequence[Member], groups: Sequence[str]) -> Member:
-    """Return a member, in most cases one that exists."""
     if members and facts.rng.random() < 0.85:
         return facts.rng.choice(members)
     return Member(facts.rng.choice(groups), facts.rng.choice(("", "m-1", "m-2", "m-3")), 0)

@@ -46,7 +46,6 @@ class Scene:
         return group
 
     def topic(self, partitions: int = 1, **configs: str) -> str:
-        """Create a topic; config names with `_` for `.`."""
         return self.create(f"topic-{next(_numbers)}", partitions, **configs)
 
     def create(self, topic: str, partitions: int = 1, **configs: str) -> str:
@@ -58,7 +57,6 @@ class Scene:
         _succeeded(self.admin.topics.delete([topic]))
 
     def consumer(self, group: str, *topics: str, **more: Any) -> ShareConsumer:
-        """Return a member; the test's end closes it."""
         consumer = self.unclosed(group, *topics, **more)
         self._stack.push_async_callback(consumer.close)
         return consumer
@@ -70,7 +68,6 @@ class Scene:
         return ShareConsumer(self.broker.bootstrap, group, topics, properties=properties, **options)
 
     def producer(self, **more: Any) -> Producer:
-        """Return a producer; the test's end closes it."""
         producer = Producer(self.broker.bootstrap, properties=self._properties, **more)
         self._stack.push_async_callback(producer.close)
         return producer
@@ -108,7 +105,6 @@ def _succeeded(outcomes: dict[Any, Any]) -> None:
 
 
 def admin_of(broker: BrokerUnderTest) -> Admin:
-    """Return an admin client; the caller closes its `network`."""
     properties = {"bootstrap.servers": broker.bootstrap, **protocol.properties(broker.bootstrap)}
     return Admin(Network(ClientConfig.from_properties(properties)))
 

@@ -52,7 +52,6 @@ def redoes(
 
 
 def _of_file(item: pytest.Item) -> list[pytest.Item]:
-    """Return the selected tests of the item's file."""
     return [one for one in item.session.items if one.path == item.path]
 
 

@@ -37,7 +37,6 @@ def modules() -> Iterator[ModuleType]:
 
 
 def made_tests() -> dict[str, Mapping[str, str]]:
-    """Return the originals and differences of each test."""
     return {
         f"{module.__name__.rpartition('.')[2]}.py::{name}": function.redoes
         for module in modules()
@@ -47,7 +46,6 @@ def made_tests() -> dict[str, Mapping[str, str]]:
 
 
 def redone() -> dict[str, list[Redone]]:
-    """Return the tests of each scenario."""
     found: dict[str, list[Redone]] = {}
     for test, scenarios in made_tests().items():
         for scenario, differs in scenarios.items():
@@ -56,7 +54,6 @@ def redone() -> dict[str, list[Redone]]:
 
 
 def left_out() -> dict[str, str]:
-    """Return the reason why each scenario is left out."""
     return {scenario: why for why, scenarios in LEFT_OUT.items() for scenario in scenarios.split()}
 
 
@@ -66,7 +63,6 @@ def results() -> Results:
 
 
 def update(kind: Kind, outcomes: Mapping[str, str]) -> None:
-    """Record the outcomes on this broker, and rewrite the table."""
     known: dict[str, Any] = results() if RESULTS.exists() else {each: {} for each in KINDS}
     known[kind] = dict(sorted(outcomes.items()))
     RESULTS.write_text(json.dumps(known, indent=1) + "\n")

@@ -68,7 +68,6 @@ class OneBroker:
             raise
 
     def stop(self) -> None:
-        """Send SIGTERM and wait until the process has ended."""
         self._process.stop()
 
     def remove(self) -> None:

@@ -35,7 +35,6 @@ class Suite(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The name without its package, as in test names."""
         return self.name.rpartition(".")[2]
 
     def has(self, test: str) -> bool:

@@ -45,7 +45,6 @@ def expected() -> Verdicts:
 
 
 def expected_by_node() -> Verdicts:
-    """Return the expected verdicts of nodes, by cluster."""
     found: Verdicts = json.loads(BY_NODE.read_text())
     return {cluster: found.get(cluster, {}) for cluster in CLUSTERS}
 
@@ -56,7 +55,6 @@ def expected_of(kind: Kind) -> dict[str, str]:
 
 
 def in_words(results: Mapping[str, Result]) -> dict[str, str]:
-    """Return the verdicts in the words of `expected.json`."""
     return {
         name: f"{LEFT_OUT}{result.reason}" if result.verdict == "left out" else result.verdict
         for name, result in results.items()
@@ -105,7 +103,6 @@ def lines_by_node(by_node: Verdicts, at_a_broker: Mapping[str, str]) -> list[str
 
 
 def _figures(both: Verdicts, places: Mapping[str, str]) -> list[str]:
-    """Return the number of classes, and their tests' outcomes at each place."""
     classes = {name.partition(".")[0] for verdicts in both.values() for name in verdicts}
     figures = [f"{place}: {_counts(both[kind])}" for kind, place in places.items()]
     return ["", f"{len(classes)} classes. {'. '.join(figures)}.", ""]

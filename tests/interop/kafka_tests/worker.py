@@ -124,7 +124,6 @@ class _Worker:
             return _Jvm(process, connection.makefile("rw"))
 
     def _one(self, jvm: _Jvm, method: str) -> bool:
-        """Run one test; return whether the JVM survived it."""
         assert jvm.process.stdin is not None
         jvm.process.stdin.write(method + "\n")
         jvm.process.stdin.flush()

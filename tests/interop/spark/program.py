@@ -17,8 +17,6 @@ Answer = Mapping[str, object]
 
 
 class Program:
-    """The commands, each a method that returns the answer."""
-
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
@@ -53,7 +51,6 @@ class Program:
         return {"values": values, "ends": ends}
 
     def _unread(self, options: Mapping[str, str], topic: str, checkpoint: str) -> tuple[list[str], StreamingQuery]:
-        """Return the values new since the checkpoint, and the query, which has ended."""
         seen: list[str] = []
 
         def keep(rows: Any, _number: int) -> None:
@@ -74,7 +71,6 @@ def _options(client: Mapping[str, str]) -> dict[str, str]:
 
 
 def session(jars: str) -> SparkSession:
-    """Return a session on one core."""
     settings = {
         "spark.jars": jars,
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # for a quick start

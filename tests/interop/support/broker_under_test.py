@@ -89,7 +89,6 @@ class BrokerUnderTest:
 
     @property
     def data_dir(self) -> Path:
-        """The folder of the partition folders."""
         return self.folder / "data"
 
     @property
@@ -104,13 +103,11 @@ class BrokerUnderTest:
         return self._is_to_run and self.last_exit_code is not None
 
     def start(self) -> float:
-        """Start the process; return the seconds until its first answer."""
         took_s = self._process.start()
         self._is_to_run = True
         return took_s
 
     def stop(self) -> None:
-        """Send SIGTERM and wait until the process has ended."""
         self._is_to_run = False
         self._process.stop()
 
@@ -129,7 +126,6 @@ class BrokerUnderTest:
             raise RuntimeError(f"the broker has ended by itself:\n{self.log_tail()}")
 
     def resume(self) -> None:
-        """Send SIGCONT, after `pause`."""
         process = self._process.process
         assert process is not None
         process.send_signal(signal.SIGCONT)
@@ -161,7 +157,6 @@ class BrokerUnderTest:
             thread.join()
 
     def serves(self, *api_keys: ApiKey) -> bool:
-        """Return whether ApiVersions lists all of these APIs."""
         if not self._served:
             with WireClient(("127.0.0.1", self.port)) as client:
                 answer = client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
@@ -169,14 +164,12 @@ class BrokerUnderTest:
         return self._served.issuperset(api_keys)
 
     def require(self, *api_keys: ApiKey) -> None:
-        """Skip the test while the broker does not serve one of these APIs."""
         for api_key in api_keys:
             if not self.serves(api_key):
                 pytest.skip(f"the broker does not serve {api_key.name}")
 
     @property
     def log(self) -> str:
-        """The broker's output since its first start."""
         return (self.folder / "broker.log").read_text(errors="replace")
 
     def log_tail(self) -> str:
@@ -194,7 +187,6 @@ class BrokerUnderTest:
 
 
 def why_unavailable_here(kind: Kind) -> str | None:
-    """Return why this kind of broker cannot run on this machine, or None."""
     match kind:
         case "ours":
             return None

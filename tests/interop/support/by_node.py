@@ -64,7 +64,6 @@ Results = dict[str, dict[str, Found]]
 
 
 def why_not(node_id: str) -> str | None:
-    """Return the reason for skipping a test, or None if it runs."""
     return next((f"{_SKIPPED}{why}" for part, why in CANNOT.items() if part in node_id), None)
 
 
@@ -86,13 +85,11 @@ def found_in(outcomes: Sequence[tuple[str, str, str]]) -> dict[str, Found]:
 
 
 def results() -> Results:
-    """Return the results of the last run of each suite."""
     written = json.loads(RESULTS.read_text())
     return {cluster: {file: Found(**row) for file, row in written.get(cluster, {}).items()} for cluster in CLUSTERS}
 
 
 def update(cluster: str, found: Mapping[str, Found]) -> None:
-    """Save these suites' outcomes in front of a cluster, and rewrite the table."""
     known = results()
     known[cluster] |= found
     rows = {each: {file: one._asdict() for file, one in sorted(of.items())} for each, of in known.items()}
@@ -101,7 +98,6 @@ def update(cluster: str, found: Mapping[str, Found]) -> None:
 
 
 def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
-    """Return Apache Kafka's own tests as one of the suites, by cluster."""
     made = {}
     for cluster, of in verdicts.items():
         reasons = [verdict.removeprefix(LEFT_OUT) for verdict in of.values() if verdict.startswith(LEFT_OUT)]

@@ -40,7 +40,6 @@ class Cluster(Helpers):
 
 @pytest.fixture(scope="module")
 def cluster(broker: BrokerUnderTest) -> Iterator[Cluster]:
-    """Yield the module's broker as a cluster."""
     made = Cluster(broker)
     yield made
     made.close()

@@ -83,7 +83,6 @@ class Scene:
     # -- preparing
 
     def create(self, topic: str, configs: Mapping[str, str] | None = None, *, partitions: int = 1) -> bytes:
-        """Create a topic, and wait until the broker knows it."""
         topic_id = create_topic(self.client, topic, partitions, configs)
         eventually(lambda: self.partitions(topic) == partitions or None)
         return topic_id
@@ -151,11 +150,9 @@ class Scene:
         return stored.batches
 
     def logged(self, text: str) -> None:
-        """Wait until the broker has logged this text."""
         eventually(lambda: text in self.broker.log or None)
 
     def restart(self) -> None:
-        """Kill the broker and start it again, with a new member."""
         self.broker.restart(kill=True)
         self.client = self.connect()
         self.member = self.join()
@@ -220,7 +217,6 @@ def _letter(scene: Scene, record: Record) -> Letter:
 
 
 def skip_without_dead_letters(broker: BrokerUnderTest) -> None:
-    """Skip the test on a broker without share.version 2."""
     with WireClient(("127.0.0.1", broker.port)) as client:
         answer = client.call(ApiVersionsRequest("test", "1"), 3, ApiVersionsResponse)
     levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
@@ -234,7 +230,6 @@ Make = Callable[..., Scene]
 
 @contextmanager
 def scenes(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Make]:
-    """Return a maker of scenes; their connections are closed at the end."""
     skip_without_dead_letters(broker)
     with ExitStack() as stack:
         yield lambda partitions=1: Scene(stack, broker, unique("x"), partitions)
@@ -244,12 +239,10 @@ def scenes(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Ma
 
 
 def has_flag(here: Scene, enabled: str) -> bool | None:
-    """Return whether the queue's flag is `enabled`."""
     return describe(here, TOPIC, here.queue).get(ENABLE) == enabled or None
 
 
 def rejected(here: Scene) -> None:
-    """Produce and reject another record, and wait until it is finished."""
     here.produce(b"v")
     (taken,) = here.take(1)
     here.end(taken.first, taken.last, REJECT)
@@ -275,7 +268,6 @@ def leave(here: Scene) -> None:
 
 
 def set_level(here: Scene, level: int, *, upgrade_type: int) -> None:
-    """Set share.version, and wait until the broker shows it."""
     request = UpdateFeaturesRequest(30_000, [FeatureUpdateKey("share.version", level, upgrade_type=upgrade_type)])
     assert here.client.call(request, 1, UpdateFeaturesResponse).error_code == ErrorCode.NONE
 
@@ -288,7 +280,6 @@ def set_level(here: Scene, level: int, *, upgrade_type: int) -> None:
 
 
 def describe(here: Scene, kind: int, name: str, *, own: bool = False) -> dict[str, str | None]:
-    """Return properties of a topic or group; with `own` only those set for it."""
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)])
     (result,) = here.client.call(request, 4, DescribeConfigsResponse).results
     assert result.error_code == ErrorCode.NONE, result

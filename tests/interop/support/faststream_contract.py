@@ -73,14 +73,12 @@ def app(server: Broker) -> ShareBroker:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Wait until the condition is true."""
     async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.02)
 
 
 async def done(server: Broker, name: str) -> None:
-    """Return whether the group of this name has finished the topic of this name."""
     await until(lambda: server.undone(name, name) == 0)
 
 

@@ -48,7 +48,6 @@ def no_dead_broker(request: pytest.FixtureRequest) -> None:
 
 
 def must_live(broker: BrokerUnderTest) -> None:
-    """Fail the test if the broker has ended by itself."""
     if broker.has_died:
         pytest.fail(f"the broker has died ({broker.last_exit_code}):\n{broker.log_tail()}", pytrace=False)
 

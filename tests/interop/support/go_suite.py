@@ -27,7 +27,6 @@ class Outcome:
     output: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, other: Outcome) -> None:
-        """Add another program's outcome."""
         self.passed |= other.passed
         self.failed |= other.failed
         self.skipped |= other.skipped
@@ -39,7 +38,6 @@ class Outcome:
         return {name for name in self.failed if not any(other.startswith(f"{name}/") for other in self.failed)}
 
     def reported(self, name: str) -> str:
-        """Return the end of a test's output."""
         return "".join(self.output.get(name, []))[-2000:]
 
 
@@ -67,13 +65,11 @@ class Program:
         )
 
     def outcome(self) -> Outcome:
-        """Return the outcome when it has ended."""
         self._process.wait(TIMEOUT_S + 30)
         self._reported.seek(0)
         return outcome_of(self._reported.readlines())
 
     def kill(self) -> None:
-        """Kill it and its running tests, unless they have ended."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -81,7 +77,6 @@ class Program:
 
 
 def outcome_of(lines: Sequence[str]) -> Outcome:
-    """Read the output of `go tool test2json`."""
     found = Outcome()
     begun: set[str] = set()
     for line in lines:
@@ -101,7 +96,6 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
 
 
 def listed(program: Path, folder: Path) -> set[str]:
-    """Return the names of a program's tests, without examples."""
     done = subprocess.run(
         [str(program), "-test.list", "^Test"], cwd=folder, check=True, capture_output=True, text=True, timeout=60
     )

@@ -52,7 +52,6 @@ class GroupMember(ABC):
         self._thread.start()
 
     def close(self) -> None:
-        """Leave the group, and wait until the client has ended."""
         self._stop.set()
         self._thread.join(30)
         assert not self._thread.is_alive(), "the client does not end"
@@ -74,8 +73,6 @@ class GroupMember(ABC):
 
 
 class Librdkafka(GroupMember):
-    """A member that uses confluent-kafka."""
-
     protocol: ClassVar[dict[str, str | int]] = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
 
     def run(self, stopped: Callable[[], bool]) -> None:
@@ -112,8 +109,6 @@ class LibrdkafkaOfKip848(Librdkafka):
 
 
 class KafkaPython(GroupMember):
-    """A member that uses kafka-python."""
-
     def run(self, stopped: Callable[[], bool]) -> None:
         consumer = KafkaConsumer(
             self.topic,
@@ -142,8 +137,6 @@ class KafkaPython(GroupMember):
 
 
 class AioKafka(GroupMember):
-    """A member that uses aiokafka."""
-
     def run(self, stopped: Callable[[], bool]) -> None:
         asyncio.run(self._run(stopped))
 
@@ -239,7 +232,6 @@ def started(*members: GroupMember) -> Iterator[None]:
 
 
 def wait_until(condition: Callable[[], bool], ledger: Ledger, what: str, timeout_s: float = 45) -> None:
-    """Poll until the condition holds or a client has failed."""
     end = time.monotonic() + timeout_s
     while not condition():
         ledger.check()

@@ -42,8 +42,6 @@ class Work:
         wait_until(lambda: len(self.ledger.places) == self.sent, self.ledger, f"{self.sent} records")
 
     def wait_for_assignment(self, *members: GroupMember) -> None:
-        """Wait until each member has its share of the partitions, and none is assigned twice."""
-
         def settled() -> bool:
             shares = [member.assigned for member in members]
             return (

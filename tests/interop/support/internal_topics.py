@@ -59,7 +59,6 @@ def from_files(run: Session, topic: str, differs: str | None = None) -> None:
 
 
 def _ends(run: Session, topic: str) -> Iterator[tuple[int, int]]:
-    """Yield partitions that are not empty, with their end offsets."""
     printed = run.unrecorded("kafka-get-offsets.sh", "--topic", topic).out
     for line in printed.splitlines():
         _, partition, end = line.split(":")

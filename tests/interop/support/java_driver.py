@@ -24,8 +24,6 @@ class JavaError(ProgramError):
 
 
 class Delivered(NamedTuple):
-    """A record that a share consumer got."""
-
     partition: int
     offset: int
     delivery_count: int
@@ -33,15 +31,12 @@ class Delivered(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """The exit code and output of a command-line tool."""
-
     code: int
     out: str
     err: str
 
     @property
     def output(self) -> str:
-        """Standard output, followed by standard error."""
         return self.out + self.err
 
 
@@ -64,8 +59,6 @@ def compiled(source: Path) -> Path:
 
 
 class JavaProcess(JsonProcess):
-    """The process of one source file's main class."""
-
     error = JavaError
 
     def __init__(self, source: Path, timeout_s: float = 90) -> None:
@@ -77,8 +70,6 @@ class JavaProcess(JsonProcess):
 
 
 class JavaDriver(JavaProcess):
-    """Share consumers and command-line tools."""
-
     def __init__(self, timeout_s: float = 90) -> None:
         super().__init__(SOURCE, timeout_s)
 
@@ -89,7 +80,6 @@ class JavaDriver(JavaProcess):
         return ToolResult(answer["code"], answer["out"], answer["err"])
 
     def consumer(self, bootstrap: str, group: str, topic: str, **settings: object) -> JavaShareConsumer:
-        """Return a subscribed share consumer; setting names with `_` for `.`."""
         config = {"bootstrap.servers": bootstrap, "group.id": group, "reconnect.backoff.max.ms": 250}
         config |= {name.replace("_", "."): str(value) for name, value in settings.items()}
         consumer = JavaShareConsumer(self, uuid.uuid4().hex)
@@ -99,8 +89,6 @@ class JavaDriver(JavaProcess):
 
 @dataclass(frozen=True, slots=True)
 class JavaShareConsumer:
-    """A KafkaShareConsumer in the Java process."""
-
     driver: JavaDriver
     name: str
 

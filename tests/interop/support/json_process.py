@@ -48,7 +48,6 @@ class JsonProcess:
         self._process.kill()
 
     def close(self) -> None:
-        """End the process, gently first."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()

@@ -48,12 +48,10 @@ class Written:
         return min(self.open)
 
     def committed_values(self) -> dict[int, bytes]:
-        """Return the values that a read_committed reader gets, by offset."""
         visible = {**self.plain, **self.committed}
         return {offset: visible[offset] for offset in sorted(visible) if offset < self.stable_end}
 
     def all_values(self) -> dict[int, bytes]:
-        """Return the values that a read_uncommitted reader gets, by offset."""
         values = {**self.plain, **self.committed, **self.aborted, **self.open}
         return {offset: values[offset] for offset in sorted(values)}
 
@@ -126,7 +124,6 @@ def written_by_kafka(bootstrap: str, topic: str) -> Iterator[Written]:
     chance = Random(1)
 
     def values(kind: str, count: int, size: int = 4) -> list[bytes]:
-        """Return text that hardly compresses."""
         return [f"{kind} {number}: {chance.randbytes(size // 2).hex()}".encode() for number in range(count)]
 
     plain.write(*values("plain-first", 10))
@@ -182,7 +179,6 @@ def partition_folder(broker: BrokerUnderTest, topic: str) -> Path:
 
 
 def txn_index(folder: Path) -> dict[str, list[AbortedEntry]]:
-    """Return the `.txnindex` files that are not empty, by name."""
     files = {file.name: file.read_bytes() for file in sorted(folder.glob("*.txnindex"))}
     return {
         name: [AbortedEntry(*fields) for fields in _TXN_ENTRY.iter_unpack(data)] for name, data in files.items() if data

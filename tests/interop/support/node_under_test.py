@@ -84,20 +84,16 @@ class NodeProcess:
         return self._node.start(timeout_s)
 
     def stop(self) -> None:
-        """Send SIGTERM to the node."""
         self._node.stop()
 
     def kill(self) -> None:
-        """Send SIGKILL to the node."""
         self._node.kill()
 
     def stop_cluster(self) -> None:
-        """Stop the cluster, too."""
         self.cluster.stop()
         self._cluster_runs = False
 
     def log_tail(self, size: int = 4000) -> str:
-        """Return the end of the node's output."""
         return self._node.log_tail(size)
 
 
@@ -112,7 +108,6 @@ def why_no_node() -> str | None:
 
 
 def cluster_of(kind: str, folder: Path, settings: Mapping[str, str], jvm: Sequence[str]) -> Cluster:
-    """Return a cluster of one broker, not started: Apache Kafka of a version, or `ours`."""
     folder.mkdir(parents=True)
     if kind == OURS:
         return OurProcess(folder, {"group.initial.rebalance.delay.ms": "0", **settings})

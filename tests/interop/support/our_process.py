@@ -53,7 +53,6 @@ class OurProcess:
         return took
 
     def stop(self, timeout_s: float = 20) -> None:
-        """Send SIGTERM, and SIGKILL if that takes too long."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -62,11 +61,9 @@ class OurProcess:
                 self.kill()
 
     def kill(self) -> None:
-        """Send SIGKILL."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
 
     def log_tail(self, size: int = 4000) -> str:
-        """Return the end of the process's output."""
         return (self.folder / "broker.log").read_text(errors="replace")[-size:]

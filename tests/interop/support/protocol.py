@@ -116,7 +116,6 @@ def secured(bootstrap: object) -> bool:
 
 
 def tls() -> dict[str, str]:
-    """Return the `tls` argument of client programs' commands."""
     return {"ca": str(_files().authority)}
 
 
@@ -172,7 +171,6 @@ def _config_option() -> tuple[str, str]:
 
 
 def librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of confluent-kafka."""
     given = dict(settings)
     if secured(given.get("bootstrap.servers")) and not str(given.get("security.protocol", "")).endswith("SSL"):
         given |= librdkafka_security(LOGIN, tls())
@@ -180,7 +178,6 @@ def librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def python(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of kafka-python and of aiokafka."""
     given = dict(settings)
     if secured(given.get("bootstrap_servers")) and not str(given.get("security_protocol", "")).endswith("SSL"):
         given |= python_security(LOGIN, tls())
@@ -277,5 +274,4 @@ CANNOT: Final[Mapping[str, str]] = {
 
 
 def why_not(node_id: str) -> str | None:
-    """Return why a test does not run, or None."""
     return next((why for part, why in CANNOT.items() if part in node_id), None)

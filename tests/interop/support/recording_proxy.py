@@ -15,8 +15,6 @@ from shareq.protocol.primitives import Message
 
 
 class Asked(NamedTuple):
-    """One request of a client."""
-
     api_key: ApiKey
     version: int
     request: Message
@@ -45,7 +43,6 @@ class RecordingProxy:
             thread.join(5)
 
     def of(self, *api_keys: ApiKey) -> list[Asked]:
-        """Return the requests of these RPCs, in order."""
         return [asked for asked in self.asked if asked.api_key in api_keys]
 
     def _run(self, function: object, *arguments: object) -> None:
@@ -65,7 +62,6 @@ class RecordingProxy:
             self._run(_copy, broker, client)
 
     def _forward(self, client: socket.socket, broker: socket.socket) -> None:
-        """Forward whole requests, each recorded first."""
         try:
             with client.makefile("rb") as requests:
                 while len(size := requests.read(4)) == 4:

@@ -29,8 +29,6 @@ END: Final = "<!-- end of what is made -->"
 
 
 class Way(NamedTuple):
-    """A row: one way for a client to authenticate."""
-
     listener: str
     mechanism: str | None = None
 
@@ -132,7 +130,6 @@ class Results(NamedTuple):
 
 
 def results() -> Results:
-    """Return the results of the last runs."""
     return _of(json.loads(RESULTS.read_text()))
 
 
@@ -145,7 +142,6 @@ def _of(written: Mapping[str, Any]) -> Results:
 
 
 def lines(found: Results) -> list[str]:
-    """Return the lines between the marks: one row for clients with equal results, and the notes."""
     made = ["", f"| | {' | '.join(BROKERS.values())} |", f"| --- |{' --- |' * len(BROKERS)}"]
     by_cells: dict[tuple[str, ...], list[str]] = {}
     for client, heading in zip(COLUMNS, found.headings, strict=True):
@@ -157,7 +153,6 @@ def lines(found: Results) -> list[str]:
 
 
 def _in_words(client: str, cells: Cells) -> str:
-    """Return a client's most frequent cell, and the other cells with their rows."""
     rows: dict[str, list[str]] = {}
     for row in WAYS:
         rows.setdefault(cells.get((row, client), "not tried"), []).append(row.replace(", ", "/"))
@@ -166,7 +161,6 @@ def _in_words(client: str, cells: Cells) -> str:
 
 
 def update(kind: Kind, seen: Cells) -> None:
-    """Save these cells, and rewrite the table."""
     with RESULTS.open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         written = json.load(file)

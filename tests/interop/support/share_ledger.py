@@ -69,7 +69,6 @@ class Ledger:
         return lambda: len(self.finished) >= records
 
     def settled(self) -> int:
-        """Return the number of records whose outcome is confirmed or unknown."""
         return len(self.finished) + len(self.unknown - self.finished.keys())
 
 
@@ -99,7 +98,6 @@ class Member:
         consumer.set_acknowledgement_commit_callback(self._answered)
 
     def step(self, timeout_s: float = 0.2) -> int:
-        """Poll once and return the number of records."""
         messages = [message for message in self._consumer.poll(timeout_s) if message.error() is None]
         for message in messages:
             place = self._ledger.deliver(message)

@@ -114,8 +114,6 @@ class Member:
     """The ranges of the last fetch."""
 
     def join(self, topics: list[str]) -> None:
-        """Send heartbeats until the group coordinator has assigned partitions."""
-
         def attempt() -> bool | None:
             find_group(self.client, self.group)
             answer = self.heartbeat(topics)
@@ -206,7 +204,6 @@ class Member:
     def acknowledge(
         self, *acks: Ack, partition: int = 0, is_renew_ack: bool = False, version: int = 2
     ) -> ShareAcknowledgeResponse:
-        """Send one ShareAcknowledge for one partition."""
         batches = [share_acknowledge.AcknowledgementBatch(first, last, _types(kind)) for first, last, kind in acks]
         partitions = [share_acknowledge.AcknowledgePartition(partition, batches)]
         topics = [share_acknowledge.AcknowledgeTopic(self.topic_id, partitions)]
@@ -215,7 +212,6 @@ class Member:
         )
 
     def send_acknowledge(self, request: ShareAcknowledgeRequest, version: int = 2) -> ShareAcknowledgeResponse:
-        """Send the request, and advance the session epoch if it was accepted."""
         answer = self.client.call(request, version, ShareAcknowledgeResponse)
         self._count_on(answer.error_code)
         return answer
@@ -231,7 +227,6 @@ class Member:
 
 
 def begin_at(client: Caller, group: str, topic: str, start_offsets: Sequence[int]) -> None:
-    """Make an empty group begin at these offsets, one for each partition of the topic."""
     partitions = [AlterShareGroupOffsetsRequestPartition(index, offset) for index, offset in enumerate(start_offsets)]
     request = AlterShareGroupOffsetsRequest(group, [AlterShareGroupOffsetsRequestTopic(topic, partitions)])
 
@@ -257,8 +252,6 @@ def find_group(client: Caller, key: str, *, share: bool = False) -> None:
 
 
 def append(client: Caller, topic: str, records: int, *, partition: int = 0) -> None:
-    """Append one record batch; wait if the topic has no leader yet."""
-
     def attempt() -> bool | None:
         answer = produce(client, topic, batch(*[b"value"] * records), partition=partition)
         if answer.error_code in NOT_READY:

@@ -81,8 +81,6 @@ class Pki:
 
 
 class TlsBroker:
-    """A running broker, with the addresses of its listeners."""
-
     def __init__(self, broker: BrokerUnderTest, pki: Pki, ports: Mapping[str, int], metrics_port: int) -> None:
         self.broker = broker
         self.pki = pki
@@ -90,7 +88,6 @@ class TlsBroker:
         self._metrics = f"http://127.0.0.1:{metrics_port}/metrics"
 
     def bootstrap(self, listener: str) -> str:
-        """Return HOST:PORT of a listener."""
         return f"localhost:{self._ports[listener]}"
 
     def failed_logins(self, listener: str) -> int:
@@ -104,7 +101,6 @@ class TlsBroker:
 
     @property
     def plain(self) -> str:
-        """Return HOST:PORT without TLS."""
         return self.broker.bootstrap
 
 

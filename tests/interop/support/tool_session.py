@@ -86,11 +86,9 @@ class Session:
         self.run("kafka-configs.sh", *arguments, view=view, differs=differs)
 
     def write(self, script: str, arguments: Sequence[str], lines: Sequence[str], differs: str | None = None) -> None:
-        """Record a command whose output was prepared elsewhere."""
         self.steps.append(Step(command_line(script, arguments), tuple(lines), differs))
 
     def file(self, name: str, text: str) -> str:
-        """Create a file that an option may name."""
         path = self._folder / name
         path.write_text(text)
         return str(path)
@@ -138,16 +136,13 @@ class Session:
             consumer.close()
 
     def finish(self, group: str, topic: str, records: int) -> None:
-        """Let a group accept this many records."""
         arguments = ("--group", group, "--topic", topic, "--max-messages", str(records), "--timeout-ms", "20000")
         result = self.unrecorded("kafka-console-share-consumer.sh", *arguments)
         assert f"Processed a total of {records} messages" in result.err, result
 
     def until_members(self, group: str, partitions: int) -> None:
-        """Wait until the members of a group have this many partitions in total."""
         until(lambda: sum(self.partitions_of(group)) == partitions)
 
     def partitions_of(self, group: str) -> list[int]:
-        """Return how many partitions each member has."""
         printed = self.unrecorded("kafka-share-groups.sh", "--describe", "--group", group, "--members").out
         return [int(line.split()[4]) for line in printed.splitlines() if line.startswith(group)]

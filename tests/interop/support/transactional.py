@@ -37,8 +37,6 @@ class TransactionalProducer(Protocol):
 
 
 class LibrdkafkaProducer:
-    """A producer of confluent-kafka."""
-
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         settings = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, **QUIET}
         # Without a callback of its own a fatal error is raised wherever the client happens to be.
@@ -69,8 +67,6 @@ class LibrdkafkaProducer:
 
 
 class KafkaPythonProducer:
-    """A producer of kafka-python."""
-
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         self._producer = KafkaProducer(
             bootstrap_servers=bootstrap, transactional_id=transactional_id, transaction_timeout_ms=30_000
@@ -102,8 +98,6 @@ class KafkaPythonProducer:
 
 
 class AiokafkaProducer:
-    """A producer of aiokafka, on an event loop of its own."""
-
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         self._loop = asyncio.new_event_loop()
 
@@ -142,8 +136,6 @@ class AiokafkaProducer:
 
 
 class JavaProducer:
-    """Apache Kafka's own producer, in the process of `Transactions.java`."""
-
     def __init__(self, java: JavaProcess, bootstrap: str, transactional_id: str) -> None:
         self._java = java
         self._name = f"{transactional_id} {time.monotonic_ns()}"
@@ -178,7 +170,6 @@ def _as_fenced(error: type[Exception]) -> Iterator[None]:
 
 
 def read_values(bootstrap: str, topic: str, partitions: int, level: str, timeout_s: float = 30) -> list[str]:
-    """Return all values up to the current end offsets at this isolation level, by partition."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "reader", "isolation.level": level, **QUIET}
     consumer = Consumer({**settings, "enable.partition.eof": True, "enable.auto.commit": False})
     values: list[list[str]] = [[] for _ in range(partitions)]

@@ -42,8 +42,6 @@ class Step:
 
 @dataclass(slots=True)
 class Names:
-    """The names that replace words which change between runs."""
-
     fixed: dict[str, str] = field(default_factory=dict)
     """The texts to replace, and what the transcript shows instead."""
 
@@ -66,17 +64,14 @@ def tidy(out: str, err: str, code: int) -> list[str]:
 
 
 def in_any_order(lines: list[str]) -> list[str]:
-    """Sort rows that tools print in hash order."""
     return sorted(lines)
 
 
 def only(pattern: str) -> View:
-    """Return a view of the lines that contain the pattern."""
     return lambda lines: [line for line in lines if re.search(pattern, line)]
 
 
 def masked(pattern: str, name: str) -> View:
-    """Return a view that replaces matches of the pattern by a name."""
     return lambda lines: [re.sub(pattern, name, line) for line in lines]
 
 
@@ -85,7 +80,6 @@ def command_line(script: str, arguments: Sequence[str]) -> str:
 
 
 def render(steps: Sequence[Step]) -> str:
-    """Return the text of a transcript file."""
     parts = [HEADER]
     parts += ["\n".join((f"$ {step.command}", *step.lines)) + "\n" for step in steps]
     return "\n".join(parts)
@@ -105,7 +99,6 @@ def parse(text: str) -> list[Step]:
 
 
 def unlike(ours: Sequence[Step], apache: Sequence[Step]) -> list[str]:
-    """Return the differences from the tools' output on Apache Kafka, without known ones."""
     commands, theirs = [step.command for step in ours], [step.command for step in apache]
     if commands != theirs:
         return ["the commands are others than those recorded:", *difflib.unified_diff(theirs, commands, lineterm="")]

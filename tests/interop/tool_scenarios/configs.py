@@ -92,7 +92,6 @@ DYNAMIC = "group.share.assignment.interval.ms,share.coordinator.cached.buffer.ma
 
 
 def of_brokers(run: Session) -> None:
-    """Change the two dynamic share properties on this broker and on all; describe the others."""
     one, all_of_them = (
         ("--entity-type", "brokers", "--entity-name", "1"),
         ("--entity-type", "brokers", "--entity-default"),
@@ -132,7 +131,6 @@ def _configs_sorted(lines: list[str]) -> list[str]:
 
 
 def of_the_state_topic(run: Session) -> None:
-    """Show `__share_group_state`, before it exists and after."""
     run.configs("--describe", *STATE_TOPIC)
     run.configs("--alter", *STATE_TOPIC, "--add-config", "segment.bytes=2000000")
     run.topic("orders")

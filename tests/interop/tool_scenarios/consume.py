@@ -44,8 +44,6 @@ WRONG: Final[Sequence[Sequence[str]]] = (
 
 
 class Console:
-    """kafka-console-share-consumer.sh on one topic."""
-
     def __init__(self, run: Session, topic: str) -> None:
         self._run = run
         self._topic = topic
@@ -58,7 +56,6 @@ class Console:
 
 
 def console(run: Session) -> None:
-    """Every option of the console share consumer."""
     run.topic("orders", retention_ms="-1")
     run.topic("wide", 2)
     run.produce("orders", ((0, b"value %d" % number) for number in range(6)), time_ms=MAY_1ST)
@@ -104,7 +101,6 @@ def _formatters(run: Session, take: Console) -> None:
 
 
 def _errors(run: Session, take: Console) -> None:
-    """Show unprintable records, refused options, and missing topics."""
     run.produce("orders", [(0, b"8 bytes.")], time_ms=MAY_1ST)
     longs = ("--value-deserializer", f"{COMMON}.LongDeserializer")
     take("strict", 12, *longs)
@@ -132,7 +128,6 @@ def _figures(lines: list[str]) -> list[str]:
 
 
 def _figures_by_thread(lines: list[str]) -> list[str]:
-    """Mask the records per thread, which are random."""
     pattern = r"(consumption metrics- <date>, <date>), .*"
     return [re.sub(pattern, r"\1, <n>", line) for line in _figures(lines)]
 

@@ -24,7 +24,6 @@ def one_a_line(lines: list[str]) -> list[str]:
 
 
 def committed(run: Session, offsets: dict[At, int | Row], group: str) -> None:
-    """Commit as a consumer without membership does."""
     with WireClient(("127.0.0.1", run.broker.port)) as client:
         run.unrecorded(TOOL, "--describe", "--group", group)  # has the coordinator found
         until(lambda: set(OffsetsClient(client, {}).commit(offsets, group=group).values()) == {ErrorCode.NONE})
@@ -62,7 +61,6 @@ def describing(run: Session) -> None:
 
 
 def after_a_consumer(run: Session) -> None:
-    """Show a consumer's committed offsets after it has left."""
     prepared(run)
     arguments = ("--topic", "orders", "--group", "group1", "--from-beginning", "--max-messages", "4")
     read = run.unrecorded("kafka-console-consumer.sh", *arguments, "--timeout-ms", "20000")
@@ -77,7 +75,6 @@ def after_a_consumer(run: Session) -> None:
 
 
 def beside_a_member(run: Session) -> None:
-    """Show offsets of topics that the members do not read, too."""
     prepared(run)
     settings = {"bootstrap.servers": run.broker.bootstrap, "group.id": "readers", "client.id": "reader", **QUIET}
     consumer = Consumer({**settings, "enable.auto.commit": False})
@@ -97,7 +94,6 @@ def beside_a_member(run: Session) -> None:
 
 
 def on_disk(run: Session) -> None:
-    """Show the offset records in the broker's topic and its files."""
     prepared(run)
     run.run(TOOL, "--delete-offsets", "--group", "readers", "--topic", "orders:1")
     run.run(TOOL, "--delete", "--group", "auditors")

@@ -48,7 +48,6 @@ def prepared_group(run: Session) -> None:
 
 
 def fresh_group(run: Session) -> None:
-    """Use a group that its first member creates."""
     run.topic("orders", 2)
     run.produce("orders", ((number % 2, b"%d" % number) for number in range(12)))
     run.read_from_start("packers")

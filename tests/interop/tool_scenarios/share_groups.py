@@ -25,7 +25,6 @@ def _states_in_any_order(lines: list[str]) -> list[str]:
 
 
 def listing(run: Session) -> None:
-    """List no group, then an empty and a stable one."""
     for arguments in LISTS[:3]:
         run.share_groups(*arguments)
     run.topic("orders")
@@ -229,6 +228,5 @@ WRONG = (
 
 
 def wrong_arguments(run: Session) -> None:
-    """Try arguments that the tool itself refuses."""
     for arguments in WRONG:
         run.share_groups(*arguments)

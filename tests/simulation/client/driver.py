@@ -28,8 +28,6 @@ NUMBERS: Final = count(1_000)
 
 
 class Later(Generic[T]):
-    """A later value that one coroutine waits for."""
-
     def __init__(self) -> None:
         self.done = False
         self._value: T | None = None
@@ -37,7 +35,6 @@ class Later(Generic[T]):
         self.wake: Callable[[], None] = lambda: None
 
     def settle(self, value: T | None = None, error: BaseException | None = None) -> None:
-        """Set the value or the error. A second call has no effect."""
         if not self.done:
             self.done, self._value, self._error = True, value, error
             self.wake()
@@ -72,8 +69,6 @@ class Work(Generic[T]):
 
 
 class Lock:
-    """A lock held by one coroutine at a time, in order of arrival."""
-
     def __init__(self) -> None:
         self._taken = False
         self._queue: deque[Later[None]] = deque()
@@ -112,13 +107,10 @@ class _Outlet(MockConnection):
 
 
 class _Waiter:
-    """A coroutine that waits for an exchange or its deadline."""
-
     def __init__(self) -> None:
         self.later: Later[None] = Later()
 
     def done(self) -> bool:
-        """Return whether it no longer waits."""
         return self.later.done
 
     def set_result(self, result: None, /) -> None:
@@ -144,14 +136,12 @@ class Wire:
         self.connection = Connection(ConnectionProtocol(peer, "simulated", None), self, MAX_FRAME_BYTES)
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return a context without a limit: a wire is always writable, and no login is renewed."""
         return contextlib.nullcontext()
 
     async def writable(self) -> None:
         """Return at once."""
 
     async def write(self, data: bytes, by: float) -> None:
-        """Deliver the bytes to the broker later."""
         clock = self._driver.clock
         self._to_broker_at = max(self._to_broker_at, clock.now_ms() + self._driver.delay_ms())
         clock.call_at(self._to_broker_at, lambda: None if self.lost else self._outlet.send_raw(data))
@@ -170,7 +160,6 @@ class Wire:
         return None
 
     def end(self) -> None:
-        """End the wire for both sides."""
         self.cut()
 
     def cut(self) -> None:
@@ -183,14 +172,12 @@ class Wire:
             self.ended("is lost: Connection reset by peer")
 
     def ended(self, why: str) -> None:
-        """Let the client notice the end after a while."""
         if not self.lost:
             self.lost = True
             self._driver.on_lost(self)
         self._driver.after(self._driver.delay_ms(), lambda: self.connection.close(why))
 
     def from_broker(self, data: bytes) -> None:
-        """Deliver an answer after those before it."""
         clock = self._driver.clock
         self._to_client_at = max(self._to_client_at, clock.now_ms() + self._driver.delay_ms())
         if not self.lost:
@@ -220,13 +207,11 @@ class VirtualDriver:
         return Lock()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, a millisecond at least."""
         later: Later[None] = Later()
         self.after(max(1, round(seconds * 1000)), later.settle)
         await later
 
     async def open(self, address: Address, name: str, by: float) -> Connection:
-        """Connect and negotiate."""
         await self.sleep(self.delay_ms() / 1000)
         peer = f"{name} at {address}" if name else str(address)
         if self.refuses:
@@ -240,7 +225,6 @@ class VirtualDriver:
         return wire.connection
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Wait until all exchanges are done."""
         for exchange in exchanges:
             await exchange.settled()
 

@@ -65,14 +65,12 @@ class Ledger:
         self.acquired_at = 0.0
 
     def wrote(self, value: bytes, place: Place) -> None:
-        """Record that the broker confirmed a value at this place."""
         if place[1] >= 0 and place in self._places:
             raise InvariantBroken(f"{value!r} and another value were written to {place}")
         self._places.add(place)
         self.written[value] = place
 
     def acquired(self, member: str, place: Place, now: float, locked_until: float) -> None:
-        """Record that a member acquired a record."""
         if place in self.accepted:
             raise InvariantBroken(f"{member} was handed {place}, which was accepted before")
         holder, until = self.holders.get(place, (member, 0.0))
@@ -93,7 +91,6 @@ class Ledger:
                 del self.holders[place]
 
     def lost_all(self) -> None:
-        """Record that the broker has crashed."""
         self.holders.clear()
 
 
@@ -237,7 +234,6 @@ class Writer:
 
     @property
     def gone(self) -> bool:
-        """Return whether all its batches are written or have failed."""
         return self._left == 0
 
     async def _write(self, lane: Lane) -> None:
@@ -286,7 +282,6 @@ class Scene:
         return driver
 
     def run(self) -> Counter[str]:
-        """Run the scene; InvariantBroken if an invariant fails."""
         self._trouble()
         end = self.clock.now_ms() + TROUBLE_MS
         self.clock.call_at(end, lambda: None)  # time stands there

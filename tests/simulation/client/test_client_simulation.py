@@ -48,8 +48,6 @@ def test_fixed_seeds_bring_enough_about_and_the_same_each_time() -> None:
 
 
 def sequences_are_used_again(patch: pytest.MonkeyPatch) -> None:
-    """Reuse sequences after a batch whose outcome is unknown."""
-
     def end(self: Delivery, lane: Lane, batch: Batch, error: ClientError) -> None:
         lane.batches.popleft()
         lane._next_sequence = batch.sequence

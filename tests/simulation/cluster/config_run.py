@@ -94,8 +94,6 @@ class Node:
 
 
 class ConfigRun:
-    """One run."""
-
     def __init__(self, seed: int) -> None:
         self.rng = rng = Random(seed)
         self.clock = VirtualClock()
@@ -129,7 +127,6 @@ class ConfigRun:
         log.append = noted  # type: ignore[method-assign]
 
     def run(self) -> None:
-        """Cause events, end the faults, and judge the result."""
         rng = self.rng
         steps = (
             (self._write, 60),
@@ -322,7 +319,6 @@ class ConfigRun:
 
 
 def run(seed: int) -> Counter[str]:
-    """Run one seed; return what happened."""
     one = ConfigRun(seed)
     one.run()
     return one.happened

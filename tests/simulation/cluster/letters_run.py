@@ -79,8 +79,6 @@ _LOST: Final[tuple[type[Message], ...]] = (
 
 
 class States(MemoryShareStates):
-    """A store that keeps written states after some delay."""
-
     def __init__(self, run: LettersRun) -> None:
         super().__init__()
         self._run = run
@@ -126,8 +124,6 @@ class Node:
 
 
 class Held(NamedTuple):
-    """Records that a member has acquired."""
-
     node: Node
     partition: int
     first: int
@@ -135,8 +131,6 @@ class Held(NamedTuple):
 
 
 class LettersRun:
-    """One run, described in the module's docstring."""
-
     def __init__(self, seed: int) -> None:
         self.rng = rng = Random(seed)
         self.clock = VirtualClock()
@@ -192,12 +186,10 @@ class LettersRun:
         self.nodes = [Node(self)]
 
     def begin(self, coroutine: Waiting[T], /) -> Pending[T]:
-        """Start a coroutine whose failure ends the run."""
         return begun(self.env, coroutine)
 
     @property
     def node(self) -> Node:
-        """The node that owns the share partitions now."""
         return self.nodes[-1]
 
     def _key(self, partition: int) -> SharePartitionKey:
@@ -209,7 +201,6 @@ class LettersRun:
     # -- what happens
 
     def run(self) -> None:
-        """Cause events, end the faults, and judge the result."""
         rng = self.rng
         steps = (
             (self._produce, 30),
@@ -284,7 +275,6 @@ class LettersRun:
             self.dead += places
 
     def _forget_chunks(self) -> None:
-        """Empty the cache, as if other readers had filled it."""
         for source in self.node.feed.sources():
             self.node.feed.cache.forget(source.place)
 
@@ -370,7 +360,6 @@ class LettersRun:
         self.happened["retries"] += sum(each.retries for each in counters)
 
     def _judge_contents(self, by_place: dict[Place, list[Record]]) -> None:
-        """Check that letters have their records' bytes, where these can be read."""
         for (partition, offset), letters in by_place.items():
             gone = offset < self.cluster.log(TOPIC, partition).start
             for letter in letters:
@@ -381,7 +370,6 @@ class LettersRun:
                     assert letter.value == self.written[partition, offset]
 
     def _judge_order(self, by_place: dict[Place, list[Record]]) -> None:
-        """Check that first letters are in order of the deaths."""
         for partition in range(self.partitions):
             died = [place for place in self.dead if place[0] == partition and place in by_place]
             came = [
@@ -394,7 +382,6 @@ class LettersRun:
 
 
 def run(seed: int) -> Counter[str]:
-    """Run one seed; return the counts of what happened."""
     one = LettersRun(seed)
     one.run()
     return one.happened

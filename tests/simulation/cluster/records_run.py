@@ -65,7 +65,6 @@ class Torn(NamedTuple):
     end_offset: int
 
     def has(self, header: BatchHeader) -> bool:
-        """Return whether a batch belongs to the transaction."""
         return header.producer_id == self.producer_id and self.first_offset <= header.base_offset < self.end_offset
 
 
@@ -111,23 +110,19 @@ class Reader:
             self._run.clock.call_at(self._run.clock.now_ms() + self._pause_ms, self._go_on)
 
     def hurry(self) -> None:
-        """Read as fast as possible from now on."""
         self._pause_ms, self._is_fast = 20, True
 
     def heard(self, source: PartitionRecords) -> None:
-        """Read again, because more records can be read."""
         if source is self.source and (self._is_fast or self._waits):
             self.read_some()
 
     def cut(self, source: PartitionRecords) -> None:
-        """Forget records that the log has lost."""
         if source is self.source and self.offset >= 0:
             end = source.high_watermark
             self.got = {offset: data for offset, data in self.got.items() if read_header(data).last_offset < end}
             self.offset, self.began_at = min(self.offset, end), min(self.began_at, end)
 
     def read_some(self) -> None:
-        """Read as far as possible."""
         if self._is_reading or self.offset < 0:
             return
         self._is_reading = True
@@ -185,8 +180,6 @@ class Reader:
 
 
 class RecordsRun:
-    """One run, described in the module's docstring."""
-
     def __init__(self, seed: int) -> None:
         self.rng = rng = Random(seed)
         self.clock = VirtualClock()
@@ -247,11 +240,9 @@ class RecordsRun:
     # -- what happens
 
     def log(self, place: Place) -> ClusterLog:
-        """Return the cluster's log."""
         return self.cluster.log(*place)
 
     def run(self) -> None:
-        """Cause events, end the faults, and judge the result."""
         rng = self.rng
         steps = (
             (self._produce, 60),
@@ -418,7 +409,6 @@ class RecordsRun:
 
 
 def run(seed: int) -> Counter[str]:
-    """Run one seed; return the counts of what happened."""
     one = RecordsRun(seed)
     one.run()
     return one.happened

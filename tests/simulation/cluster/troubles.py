@@ -11,7 +11,6 @@ from tests.support.cluster.cluster import SimulatedCluster
 
 
 def heal(cluster: SimulatedCluster, *nodes: str) -> None:
-    """End cuts, delays and withheld images."""
     for node in nodes:
         cluster.heal(node)
     cluster.faults.delays.clear()
@@ -21,7 +20,6 @@ def heal(cluster: SimulatedCluster, *nodes: str) -> None:
 
 
 def resume(cluster: SimulatedCluster) -> None:
-    """Resume all brokers."""
     for broker in cluster.brokers:
         if cluster.is_dead(broker):
             cluster.start(broker)
@@ -40,24 +38,19 @@ class Troubles:
         self._brokers: Final = tuple(cluster.brokers)
 
     def lose(self) -> None:
-        """Lose a request, or its answer."""
         lose = self._rng.choice([self._cluster.lose_answer, self._cluster.lose_request])
         lose(self._node, self._rng.choice(self._brokers), self._rng.choice(self._lost))
 
     def cut(self) -> None:
-        """Cut the node from a broker."""
         self._cluster.cut(self._node, self._rng.choice(self._brokers))
 
     def delay(self) -> None:
-        """Delay a broker's answers."""
         self._cluster.delay(self._node, self._rng.choice(self._brokers), self._rng.choice([20, 400, 2_000]))
 
     def hold_news(self) -> None:
-        """Withhold the controller's images from a broker."""
         self._cluster.hold_news(self._rng.choice(self._brokers))
 
     def pause(self) -> None:
-        """Stop or kill a broker, unless another is down."""
         broker = self._rng.choice(self._brokers)
         if all(map(self._cluster.is_running, self._brokers)):
             self._rng.choice([self._cluster.pause, self._cluster.kill])(broker)

@@ -56,7 +56,6 @@ class JobAdministrator:
     # -- topics
 
     def change_a_topic(self) -> None:
-        """Delete a topic and perhaps recreate it at once; or recreate a deleted one."""
         world, rng = self._world, self._world.rng
         gone = [name for name in NAMES if not world.topics.of(name)]
         if gone:
@@ -84,7 +83,6 @@ class JobAdministrator:
     # -- offsets and groups
 
     def delete_offsets(self) -> None:
-        """Delete the offsets of some partitions, which works only where no member reads."""
         world = self._world
         group = self._some_group()
         due = _due(group.live())  # now: the group is another one when the answer comes
@@ -125,7 +123,6 @@ class JobAdministrator:
         self._perhaps_die()
 
     def delete_group(self) -> None:
-        """Delete a group with all its offsets, which works only without members."""
         world = self._world
         group = self._some_group()
         live = group.live()
@@ -293,7 +290,6 @@ class JobAdministrator:
                 transaction.first_offset = None
 
     def audit(self) -> None:
-        """Check that logs begin where DeleteRecords put their start."""
         for slot in self._world.topics.live:
             self.starts.check(slot, self._world.log(slot).log_start_offset)
 
@@ -347,7 +343,6 @@ class LogStarts:
         self._maybe.pop(slot, None)
 
     def check(self, slot: Slot, start: int) -> None:
-        """Check the start that a log has."""
         known, maybe = self._known.get(slot, 0), self._maybe.get(slot, set())
         if start != known and start not in maybe:
             raise InvariantBroken(f"slot {slot.index} begins at {start}, answered was {known}, perhaps {maybe}")

@@ -73,7 +73,6 @@ class ClassicMembership:
         return isinstance(live, ClassicGroup) and live.leader_id == self.member_id
 
     def join(self) -> Script[None]:
-        """Join until the member is in a generation, and knows its assignment."""
         while not self.joined:
             response = yield self._world.call("join_group", self._join_request(), self._version, self._connection)
             assert isinstance(response, JoinGroupResponse)
@@ -130,7 +129,6 @@ class ClassicMembership:
         self.joined = True
 
     def heartbeat(self, owned: frozenset[Slot]) -> Script[None]:
-        """Send a heartbeat, unless it is joining."""
         if not self.joined:
             return
         who = self.identity
@@ -146,7 +144,6 @@ class ClassicMembership:
             self._refused(error)
 
     def leave(self) -> Script[None]:
-        """Leave; static members stay, as real clients do."""
         if self.joined and self.instance_id is None:
             request = LeaveGroupRequest(self._group.id, members=[MemberIdentity(self.member_id)])
             self.forget()
@@ -157,12 +154,10 @@ class ClassicMembership:
             self._note("leaves", ErrorCode(response.error_code))
 
     def give_up(self) -> None:
-        """Give up the assignment before rejoining."""
         self.joined = False
         self.assigned = frozenset()
 
     def forget(self) -> None:
-        """Forget the membership."""
         self.give_up()
         self.member_id, self.generation = "", -1
 
@@ -189,13 +184,11 @@ def _encoded(slots: frozenset[Slot]) -> bytes:
 
 
 def _named(slots: frozenset[Slot], there: Sequence[Slot] = ()) -> set[tuple[str, int]]:
-    """Return topics and partitions, only those `there` if given."""
     names = {(slot.topic, slot.partition) for slot in there}
     return {(slot.topic, slot.partition) for slot in slots if not there or (slot.topic, slot.partition) in names}
 
 
 def _decoded(there: Sequence[Slot], assignment: bytes) -> frozenset[Slot]:
-    """Decode the assignment; none if nothing was assigned."""
     topics = read_assignment(assignment).assigned_partitions if assignment else []
     wanted = {(topic.topic, partition) for topic in topics for partition in topic.partitions}
     return frozenset(slot for slot in there if (slot.topic, slot.partition) in wanted)

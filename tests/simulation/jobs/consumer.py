@@ -55,7 +55,6 @@ class ConsumerMembership:
         return Identity(self.member_id, self.epoch, self.instance_id)
 
     def on_broker_lost(self) -> None:
-        """Assume that the last answer was lost."""
         self._connection = self._world.connect()
         self._repeats = True
 
@@ -69,7 +68,6 @@ class ConsumerMembership:
             yield None
 
     def heartbeat(self, owned: frozenset[Slot]) -> Script[None]:
-        """Send a heartbeat, unless it is out: it rejoins when its work has ended."""
         if self.joined:
             yield from self._beat(self.epoch, owned)
 
@@ -119,7 +117,6 @@ class ConsumerMembership:
             raise InvariantBroken(f"{self._group.id}: {self.member_id} was answered {error.name}")
 
     def leave(self) -> Script[None]:
-        """Leave; static members mostly only for a while."""
         if not self.joined:
             return
         epoch = LEAVE if self.instance_id is None or self._world.rng.random() < 0.3 else LEAVE_FOR_A_WHILE
@@ -133,13 +130,11 @@ class ConsumerMembership:
         self._world.note(f"{self.member_id} leaves: {error.name}")
 
     def give_up(self) -> None:
-        """Leave the group's assignment behind."""
         self.epoch = JOIN
         self.assigned = frozenset()
         self._reported = None
 
     def forget(self) -> None:
-        """Start over as another member."""
         self.give_up()
         self.member_id = self._group.new_member_id()
 

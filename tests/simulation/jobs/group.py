@@ -45,11 +45,9 @@ class JobGroup:
         self._members = 0
 
     def source(self) -> list[Slot]:
-        """Return the slots to consume."""
         return self.world.topics.of(TOPIC)
 
     def has_now(self) -> list[frozenset[Slot]]:
-        """Return the slots that each worker believes to own."""
         return [worker.membership.assigned for worker in self.workers]
 
     def new_member_id(self) -> str:
@@ -59,17 +57,14 @@ class JobGroup:
     # -- what members received
 
     def on_generation(self, generation: int) -> None:
-        """Handle the end of a rebalance."""
         if generation < self._epoch and self.protocol != "mixed":
             raise InvariantBroken(f"{self.id}: generation {self._epoch} became {generation}")
 
     def on_synced(self, generation: int) -> None:
-        """Handle that the generation's assignment is in the log."""
         self.on_generation(generation)
         self._epoch = max(self._epoch, generation)
 
     def on_epoch(self, epoch: int) -> None:
-        """Handle that a member has reached the epoch."""
         self._epoch = max(self._epoch, epoch)
 
     # -- looking inside
@@ -83,7 +78,6 @@ class JobGroup:
         return None if partition.is_lost else partition.shard
 
     def live(self) -> ClassicGroup | ConsumerGroup | None:
-        """Return the group as its coordinator has it now, durable or not."""
         shard = self.shard()
         if shard is None:
             return None

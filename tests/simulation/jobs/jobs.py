@@ -32,8 +32,6 @@ PATIENCE: Final = 150  # rounds until everything must be done
 
 
 class Jobs:
-    """The jobs; none in seeds about something else."""
-
     def __init__(self, world: World) -> None:
         self._world = world
         self.groups: list[JobGroup] = []
@@ -48,7 +46,6 @@ class Jobs:
         self.last_epoch = LAST_EPOCH
 
     def begin(self) -> None:
-        """Start the jobs; the topics exist."""
         rng = self._world.rng
         self._world.topics.create(SECOND)
         if rng.random() < 0.3:
@@ -60,14 +57,12 @@ class Jobs:
             self._world.note(f"{group.id}: {kind}, {len(group.workers)} workers")
 
     def next_number(self) -> int:
-        """Return the next number of a transaction."""
         self._number += 1
         return self._number
 
     # -- what happens
 
     def act(self) -> None:
-        """Let a client act, and perhaps continue."""
         world, rng = self._world, self._world.rng
         if self.zombies and rng.random() < 0.15:
             rng.choice(self.zombies).act()
@@ -86,7 +81,6 @@ class Jobs:
             self.look_at_groups()
 
     def let_time_pass(self) -> None:
-        """Let time pass, mostly without expiring live members."""
         rng = self._world.rng
         if rng.random() < 0.7:
             for worker in self.workers():
@@ -96,7 +90,6 @@ class Jobs:
         self._world.advance(rng.choice((1, 50, 50, 500, 1_001, 2_001, 3_001, SESSION_MS + 1)))
 
     def trouble_at_an_end(self) -> None:
-        """Crash the broker, or fail its disk, while a transaction is ended."""
         world, rng = self._world, self._world.rng
         copying = [worker for worker in self.workers() if worker.producer is not None]
         if not copying:
@@ -123,7 +116,6 @@ class Jobs:
         return worker if worker.is_about_to_end else None
 
     def bring_one_to_its_offsets(self, workers: Sequence[Worker]) -> None:
-        """Run the workers until a transaction's offsets are on their way."""
         for _ in range(40):
             for worker in workers:
                 worker.go_on()
@@ -138,7 +130,6 @@ class Jobs:
         self.began_ms = self._world.clock.wall_ms()
 
     def on_broker_lost(self) -> None:
-        """Lose the answers on their way."""
         for group in self.groups:
             for worker in group.workers:
                 worker.on_broker_lost()
@@ -149,7 +140,6 @@ class Jobs:
     # -- convergence, and the end
 
     def converge(self) -> None:
-        """Let all behave for a while, after which each partition has one owner."""
         world = self._world
         world.faults.clear()
         world.settle()
@@ -187,7 +177,6 @@ class Jobs:
         self._check_all_is_stable()
 
     def _work(self) -> None:
-        """Work until everything is done."""
         for _ in range(PATIENCE):
             self._round()
             if self._is_done():
@@ -195,7 +184,6 @@ class Jobs:
         raise InvariantBroken(f"the jobs are never done: {self._left()}")
 
     def workers(self) -> list[Worker]:
-        """Return the workers of all groups."""
         return [worker for group in self.groups for worker in group.workers]
 
     def _round(self) -> None:
@@ -207,7 +195,6 @@ class Jobs:
         self._world.look_inside()
 
     def _await_owners(self) -> None:
-        """Wait until each partition has one owner, in equal shares."""
         for _ in range(CONVERGENCE_ROUNDS):
             self._round()
             if all(_is_shared_out(group) for group in self.groups):
@@ -268,7 +255,6 @@ class Jobs:
         return [transaction for transaction in found if transaction is not None]
 
     def is_ongoing(self, transactional_id: str, producer_id: int, epoch: int) -> bool:
-        """Return whether this producer has a transaction whose end was not requested."""
         found = self.transaction(transactional_id)
         return (
             found is not None
@@ -286,7 +272,6 @@ class Jobs:
         return all(log.refusal is ErrorCode.NONE for log in self._world.folder.logs.logs())
 
     def look_inside(self) -> None:
-        """Check what holds after every step."""
         self.look_at_groups()
         now = self._world.clock.wall_ms()
         for transaction in self.transactions() or ():
@@ -299,7 +284,6 @@ class Jobs:
                 raise InvariantBroken(f"{transaction} is decided, and not ended at {now}")
 
     def look_at_groups(self) -> None:
-        """Check that groups agree with the answers, as far as these are known."""
         for group in self.groups:
             group.look()
 

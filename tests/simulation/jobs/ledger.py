@@ -40,11 +40,9 @@ class Attempt:
 
     @property
     def may_show(self) -> bool:
-        """True if readers of committed records may see it."""
         return self.commit_asked and self.outcome is not False
 
     def still_has(self, slot: int) -> bool:
-        """Return whether its offset in the slot was not deleted meanwhile."""
         return slot not in self.wiped and not self.doubts.get(slot)
 
 
@@ -92,7 +90,6 @@ class Register:
                 return
 
     def dropped(self, token: object) -> None:
-        """Record a refusal."""
         self._maybe = [sent for sent in self._maybe if sent.token is not token]
 
     def on_read(self, offset: int, order: int, *, stable: bool, torn: bool) -> bool:
@@ -158,7 +155,6 @@ class OffsetLedger:
         return self._registers.setdefault(slot, Register(f"{self._group_id}, slot {slot}"))
 
     def registers(self) -> dict[int, Register]:
-        """Return the registers in use, by slot."""
         return self._registers
 
     def next_order(self) -> int:
@@ -185,7 +181,6 @@ class OffsetLedger:
     # -- deletions
 
     def on_deletion_sent(self, slots: Collection[int]) -> object:
-        """Record a deletion of these slots' offsets, pending ones too; return its token."""
         token = self.on_sent(dict.fromkeys(slots, NO_OFFSET))
         for attempt in self.attempts:
             if attempt.sent_ms is not None and attempt.open and not attempt.commit_asked:
@@ -219,7 +214,6 @@ class OffsetLedger:
         return attempt
 
     def on_offsets_sent(self, attempt: Attempt) -> None:
-        """Record offsets that are pending from now on, if accepted."""
         attempt.sent_ms = self._wall_ms()
 
     def on_commit_asked(self, attempt: Attempt) -> None:
@@ -246,7 +240,6 @@ class OffsetLedger:
                 self.register(slot).dropped(attempt)
 
     def pending(self) -> list[Attempt]:
-        """Return the attempts with accepted offsets whose end was not requested."""
         return [attempt for attempt in self.attempts if attempt.pending]
 
 
@@ -266,7 +259,6 @@ class CopyLedger:
         self.copies[value] = (attempt, (*source, generation))
 
     def on_seen(self, value: bytes) -> None:
-        """Record that a reader of committed records received the copy."""
         attempt, source = self.copies[value]
         if not attempt.may_show:
             state = "open" if attempt.outcome is None and not attempt.commit_asked else "aborted"
@@ -281,7 +273,6 @@ class CopyLedger:
         seen[source] = value
 
     def on_cut(self, values: Collection[bytes]) -> None:
-        """Record that these copies are deleted, or may be."""
         self.cut.update(values)
 
     def check_copied(

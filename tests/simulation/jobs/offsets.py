@@ -42,14 +42,12 @@ GROUP_NOT_FOUND_FROM: Final = 9
 
 
 def meant(world: World, slot: Slot, version: int) -> Slot | None:
-    """Return the partition that a request names: by topic id, or by name."""
     if version >= BY_ID_FROM:
         return slot if world.topics.is_live(slot.index) else None
     return world.topics.at(slot.topic, slot.partition)
 
 
 def unknown(world: World, slot: Slot, version: int) -> ErrorCode:
-    """Return the error for a partition that does not exist."""
     there = any(each.topic_id == slot.topic_id for each in world.topics.live)
     by_id = version >= BY_ID_FROM and not there
     return ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -88,7 +86,6 @@ def _expected_of_classic(live: ClassicGroup, who: Identity) -> ErrorCode:
 
 
 def commit(group: JobGroup, connection: Connection, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
-    """Send OffsetCommit and record the answer."""
     world, ledger = group.world, group.ledger
     version = world.rng.choice(COMMIT_VERSIONS if who.classic else COMMIT_VERSIONS[:2])
     by_id = version >= BY_ID_FROM

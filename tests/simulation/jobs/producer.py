@@ -88,7 +88,6 @@ class JobProducer:
 
     @property
     def is_fenced(self) -> bool:
-        """True if a later process has initialized the id."""
         return self._world.jobs.initialized.get(self.transactional_id, 0) > self.life
 
     def on_broker_lost(self) -> None:
@@ -117,7 +116,6 @@ class JobProducer:
             yield None
 
     def write(self, slot: Slot, values: Sequence[bytes]) -> Script[ErrorCode]:
-        """Write one batch, in the open transaction or a new one."""
         if not self.bumps:
             error = yield from self._add(slot)
             if error is not NONE:
@@ -139,7 +137,6 @@ class JobProducer:
         return self._judge("add", ErrorCode(row.partition_error_code), sound=sound, may_be=may_be | self._gone(slot))
 
     def produce(self, slot: Slot, values: Sequence[bytes]) -> Script[ErrorCode]:
-        """Write one batch directly to the partition that now has the name of `slot`."""
         world, sound = self._world, self._is_sound()
         slot = world.topics.at(slot.topic, slot.partition) or slot
         may_be = self._gone(slot)
@@ -196,7 +193,6 @@ class JobProducer:
         return self._judge("commit offsets", found, sound=sound, may_be=NO_MEMBER | may_be)
 
     def _gone(self, *slots: Slot) -> frozenset[ErrorCode]:
-        """Return the possible errors for missing topics."""
         there = all(self._world.topics.is_live(slot.index) for slot in slots)
         return frozenset() if there else frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
 

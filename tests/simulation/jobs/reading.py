@@ -13,8 +13,6 @@ BY_NAME, BY_ID = 12, 13
 
 
 class Found(NamedTuple):
-    """Offsets and values in order, and the next position."""
-
     records: list[tuple[int, bytes]]
     position: int
 
@@ -37,7 +35,6 @@ def fetch_request(
 
 
 def row_of(response: FetchResponse) -> PartitionData:
-    """Return the only partition's row."""
     ((row,),) = [topic.partitions for topic in response.responses]
     return row
 

@@ -61,7 +61,6 @@ class Retention:
 
     @property
     def retention_ms(self) -> int:
-        """The broker's current retention."""
         return self._world.config.offsets_retention_minutes * 60_000
 
     @property

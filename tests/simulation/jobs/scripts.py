@@ -32,7 +32,6 @@ class Runner:
 
     @property
     def waits(self) -> bool:
-        """True if a request is in progress."""
         return self._script is not None and not self._paused
 
     def go_on(self) -> None:

@@ -35,7 +35,6 @@ def _set_last_epoch(last: int, most: int) -> None:
 
 
 def first_job_settings(rng: Random) -> dict[str, str]:
-    """Return the settings that the broker starts with."""
     return {
         "offsets.topic.num.partitions": rng.choice(("1", "1", "2")),
         "transaction.state.log.num.partitions": rng.choice(("1", "1", "2")),
@@ -51,7 +50,6 @@ def first_job_settings(rng: Random) -> dict[str, str]:
 
 
 def changed_job_settings(rng: Random) -> dict[str, str]:
-    """Return the settings that may change at a restart."""
     return {
         "transaction.state.log.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
         "offsets.topic.compression.codec": str(rng.choice((0, 0, 1, 4))),

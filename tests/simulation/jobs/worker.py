@@ -65,7 +65,6 @@ class Worker:
     # -- what it does of itself
 
     def act(self) -> None:
-        """Take a random step that a process may take now."""
         rng, now = self._world.rng, self._world.clock.now_ms()
         if self.steady:
             self.heartbeat()
@@ -89,7 +88,6 @@ class Worker:
 
     @property
     def is_about_to_end(self) -> bool:
-        """True if its transaction is complete except for its end."""
         return self._attempt is not None and self._attempt.pending
 
     @property
@@ -99,7 +97,6 @@ class Worker:
 
     @property
     def commits_offsets(self) -> bool:
-        """True if its transaction's offsets are on their way."""
         attempt = self._attempt
         return attempt is not None and attempt.open and attempt.sent_ms is not None and not attempt.pending
 
@@ -107,19 +104,15 @@ class Worker:
         self._work.go_on()
 
     def settle_down(self) -> None:
-        """Behave normally from now on."""
         self.steady, self._silent_until, self._leaves = True, 0, False
 
     def leave(self) -> None:
-        """Leave the group, whatever the process is doing."""
         Runner(self.membership.leave()).go_on()
 
     def be_silent(self, ms: int) -> None:
-        """Be silent for so long, unless it is `steady`."""
         self._silent_until = self._world.clock.now_ms() + ms
 
     def heartbeat(self) -> None:
-        """Send a heartbeat, unless one is on its way, or it is silent."""
         if self._world.clock.now_ms() < self._silent_until:
             return
         if self._beat is None or not self._beat.waits:
@@ -153,7 +146,6 @@ class Worker:
         self._work = Runner(self._live())
 
     def blocked_at(self) -> tuple[Slot, int] | None:
-        """Return the offset at which an open transaction blocks it."""
         if self._waits_at is None or not self._world.topics.is_live(self._waits_at[0].index):
             return None
         slot, position = self._waits_at
@@ -273,7 +265,6 @@ class Worker:
         return not log.log_start_offset <= position <= log.log_end_offset and log.refusal is NONE
 
     def _begin_at_start(self, slot: Slot, position: int) -> int:
-        """Reset to the earliest offset, as a consumer does."""
         self._world.seen["positions that were out of range"] += 1
         start = self._world.log(slot).log_start_offset
         if slot in self._positions and start < position:
@@ -308,7 +299,6 @@ class Worker:
     # -- copies
 
     def _copy(self, producer: JobProducer) -> Script[None]:
-        """Run one transaction, unless there is nothing to read."""
         world, who = self._world, self.membership.identity
         attempt: Attempt | None = None
         for _ in range(world.rng.randint(1, 3)):
@@ -390,7 +380,6 @@ class Worker:
                 self._positions[slot] = offset
 
     def _end_again(self, attempt: Attempt) -> Script[None]:
-        """Repeat or give up a commit whose result is unknown."""
         producer = self.producer
         assert producer is not None
         outcome = None

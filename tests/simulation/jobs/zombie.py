@@ -39,7 +39,6 @@ class Zombie:
         self._runner: Runner | None = None
 
     def act(self) -> None:
-        """Continue its previous work."""
         if self._runner is None or self._runner.done:
             self._runner = Runner(self._go_on())
         self._runner.go_on()

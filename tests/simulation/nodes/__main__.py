@@ -30,7 +30,6 @@ class Outcome(NamedTuple):
 
 
 def run_seed(seed: int, *, spreads: bool) -> Outcome:
-    """Run one seed. Any exception that escapes from nodes is a failure, too."""
     world = NodesWorld(seed, spreads=spreads)
     failure = ""
     try:

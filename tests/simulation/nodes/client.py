@@ -57,7 +57,6 @@ class ClientConnection:
         )
 
     async def ask(self, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a request and wait for its answer. Raises Lost."""
         if self.is_over:
             raise Lost
         answer: Pending[Message | None] = Pending()
@@ -72,7 +71,6 @@ class ClientConnection:
         return found
 
     def end(self) -> None:
-        """Disconnect without notice."""
         if self.is_over:
             return
         self.is_over = True

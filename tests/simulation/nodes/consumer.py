@@ -32,8 +32,6 @@ _AGAIN_MS: Final = 300
 
 
 class _Sent(NamedTuple):
-    """Acknowledgements that are on their way, by partition."""
-
     acks: Mapping[Place, list[Ack]]
 
 
@@ -59,7 +57,6 @@ class Consumer:
         """Not sent yet, by the node that handed the records out."""
 
     async def live(self) -> None:
-        """Consume, starting over after any error."""
         world = self._world
         while not world.is_over:
             try:

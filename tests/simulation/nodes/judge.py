@@ -70,7 +70,6 @@ def counting(batches: Sequence[Stored]) -> Iterator[tuple[TakenOver, list[Record
 
 
 def latest(batches: Sequence[Stored]) -> dict[bytes | None, bytes | None]:
-    """Return the last value that counts of each key."""
     return {record.key: record.value for _, records in counting(batches) for record in records}
 
 
@@ -93,8 +92,6 @@ def forgotten(batches: Sequence[Stored]) -> list[str]:
 
 
 class States:
-    """The states of share partitions in a slot's log."""
-
     def __init__(self, batches: Sequence[Stored], metadata: MetadataImage, wall_ms: Callable[[], int]) -> None:
         settings = ShareCoordinatorSettings()
         self.first_starts: dict[SharePartitionKey, int] = {}
@@ -111,13 +108,11 @@ class States:
                     self.first_starts[key] = state.start_offset
 
     def all(self) -> dict[SharePartitionKey, ShareState]:
-        """Return every state."""
         found = {key: self._shard.state_of(key) for key in self._shard.share_partitions()}
         return {key: state for key, state in found.items() if state is not None}
 
 
 def is_done(state: ShareState, offset: int) -> bool:
-    """Return whether a state has the record as acknowledged or archived."""
     if offset < state.start_offset:
         return True
     return any(

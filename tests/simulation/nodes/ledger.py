@@ -23,15 +23,11 @@ class Broken(AssertionError):
 
 
 class Place(NamedTuple):
-    """A partition of records."""
-
     topic_id: bytes
     partition: int
 
 
 class Delivery(NamedTuple):
-    """A delivered record, and when."""
-
     group: str
     place: Place
     offset: int
@@ -79,13 +75,11 @@ class Ledger:
         self.leaders: dict[tuple[Place, int], int] = {}  # by epoch
 
     def led(self, place: Place, epoch: int, node_id: int) -> None:
-        """Record a partition's leader and epoch, as that node itself answers."""
         other = self.leaders.setdefault((place, epoch), node_id)
         if other != node_id:
             raise Broken(f"{place} is led by nodes {other} and {node_id} in epoch {epoch}")
 
     def delivered(self, delivery: Delivery) -> None:
-        """Record a delivery."""
         place, offset = delivery.place, delivery.offset
         key = (delivery.group, place, offset)
         self._happened["deliveries"] += 1
@@ -106,7 +100,6 @@ class Ledger:
             self.tried.update((group, place, ack.offset) for ack in rows if ack.kind in TERMINAL)
 
     def confirmed(self, place: Place, acks: Iterable[Ack]) -> None:
-        """Record acknowledgements answered without an error."""
         for ack in acks:
             if ack.kind not in TERMINAL:
                 continue

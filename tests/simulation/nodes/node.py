@@ -184,16 +184,13 @@ class NodeProcess:
 
     @property
     def ground(self) -> NodeGround | None:
-        """Return its broker's ground, once it has one."""
         return None if self.life is None else self.life.ground
 
     @property
     def holds(self) -> Collection[SlotId]:
-        """Return the slots that it serves, unless it is stopped."""
         return () if self.ground is None or self.is_held else self.ground.ownership.holds
 
     def log_of(self, slot: SlotId) -> SlotLog | None:
-        """Return the log of a slot that it serves."""
         return None if self.ground is None or slot not in self.holds else self.ground.logs.of(slot)
 
     def connect(self, timeout_ms: int) -> ClientConnection | None:
@@ -203,17 +200,14 @@ class NodeProcess:
         return ClientConnection(self._world, self.life, self.life.broker, timeout_ms)
 
     def start(self) -> None:
-        """Start a process: look at the cluster, and join the others."""
         assert self.life is None
         self._lives += 1
         self.life = Life(self._world, self, self._lives)
 
     def kill(self) -> None:
-        """End the process (SIGKILL)."""
         self._end(clean=False)
 
     def stop(self) -> None:
-        """Stop cleanly (SIGTERM)."""
         self._end(clean=True)
 
     def _end(self, *, clean: bool) -> None:
@@ -226,24 +220,20 @@ class NodeProcess:
         self.reset()
 
     def reset(self) -> None:
-        """End the connections from other nodes to it."""
         self._end_requests(None if self.life is None else self.life.broker)
         for node in self._world.nodes.values():
             if node.life is not None and node.life.peers is not None:
                 node.life.peers.reset(self.name)
 
     def _end_requests(self, broker: Broker | None) -> None:
-        """End the connections through which other nodes send requests to this process."""
         for node in self._world.nodes.values():
             if broker is not None and node.life is not None and node.life.nodes is not None:
                 node.life.nodes.cut(broker)
 
     def hold(self, *, suspends: bool = False) -> None:
-        """Stop the process (SIGSTOP), or suspend its machine."""
         assert self.life is not None
         self.life.clock.hold(suspends=suspends)
 
     def go_on(self) -> None:
-        """Resume the node, with the events that have waited."""
         assert self.life is not None
         self.life.clock.go_on()

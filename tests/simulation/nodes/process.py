@@ -13,8 +13,6 @@ from devtools.in_memory.virtual_clock import VirtualClock
 
 
 class _Timer:
-    """A call at a time of the process's own clock."""
-
     def __init__(self, due_ms: int, callback: Callable[[], None]) -> None:
         self.due_ms = due_ms
         self.callback: Callable[[], None] | None = callback
@@ -24,8 +22,6 @@ class _Timer:
 
 
 class ProcessClock:
-    """The `Clock` of one process, which follows the world's clock."""
-
     stands_still = True
 
     def __init__(self, world: VirtualClock) -> None:
@@ -65,7 +61,6 @@ class ProcessClock:
             timer.callback()
 
     def deliver(self, callback: Callable[[], None]) -> None:
-        """Run a callback in the process, now or when it resumes."""
         if self.is_held:
             self._held.append(callback)
         elif not self.is_dead:
@@ -80,7 +75,6 @@ class ProcessClock:
         self._asleep_since = self._world.now_ms() if suspends else None
 
     def go_on(self) -> None:
-        """Resume the process, beginning with the events that have waited."""
         if self._asleep_since is not None:
             self._asleep_ms += self._world.now_ms() - self._asleep_since
             self._asleep_since = None

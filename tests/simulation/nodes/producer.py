@@ -36,7 +36,6 @@ class NodeProducer:
         self._connection: ClientConnection | None = None
 
     async def live(self) -> None:
-        """Produce a record now and then, through any node."""
         world, number = self._world, 0
         while not world.is_over and not self.rests:
             number += 1

@@ -60,5 +60,4 @@ def test_a_planted_fault_is_noticed(fault: Fault) -> None:
 
 @cache
 def run_without_a_fault(seed: int, steps: str) -> None:
-    """Run a seed, once for all faults that it notices."""
     run(seed, steps)

@@ -102,8 +102,6 @@ class _Span(NamedTuple):
 
 
 class _Image:
-    """The cluster's topics in the controller's image."""
-
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
 
@@ -165,13 +163,11 @@ class NodesWorld:
         self.transcript.append(f"{self.clock.now_ms()}: {text}")
 
     def begin(self, coroutine: Waiting[T]) -> Pending[T]:
-        """Start a client's coroutine, whose failure ends the run."""
         return begun(self.env, coroutine)
 
     # -- the run
 
     def run(self) -> None:
-        """Cause events, end the faults, and judge the result."""
         with self._errors_noted():
             self._set_up()
             self._live()
@@ -309,7 +305,6 @@ class NodesWorld:
     # -- what is expected
 
     def states(self) -> dict[SharePartitionKey, tuple[ShareState, int]]:
-        """Return each share partition's state and start from the state topics."""
         found: dict[SharePartitionKey, tuple[ShareState, int]] = {}
         if STATES not in self.cluster.controller.image.topics:
             return found
@@ -334,7 +329,6 @@ class NodesWorld:
         return [key.text() for key, (_, began) in states.items() if began == NOWHERE]
 
     def _missing(self) -> list[str]:
-        """Return missing share partitions and unfinished records."""
         states = self.states()
         if len(states) < self._share_partitions():
             return [f"{len(states)} of {self._share_partitions()} share partitions"]
@@ -359,7 +353,6 @@ class NodesWorld:
                 raise Broken(f"{group} {place} {offset}: confirmed, and not so in the log")
 
     def _check_all(self) -> None:
-        """Check at the end that all records were delivered, and only acknowledged ones are finished."""
         self._check_confirmed()
         self._check_produced()
         ledger = self.ledger
@@ -384,7 +377,6 @@ class NodesWorld:
         return {record.offset: record.value for stored in batches for record in decode_records(stored.data)}
 
     def _offsets(self, place: Place, began: int) -> list[int]:
-        """Return the records of a partition that a group must receive."""
         name, partition = next((name, number) for name, number, each in self._places() if each == place)
         log = self.cluster.log(name, partition)
         return [
@@ -397,7 +389,6 @@ class NodesWorld:
     # -- who owns what
 
     def _watch(self) -> None:
-        """Note maps, and take-overs soon after they are in the logs."""
         if self.is_over:
             return
         self.note_map()
@@ -410,7 +401,6 @@ class NodesWorld:
         self.clock.call_at(self.clock.now_ms() + WATCH_MS, self._watch)
 
     def note_map(self) -> None:
-        """Note which node the newest map gives each slot to."""
         grounds = [(node.node_id, node.ground) for node in self.nodes.values() if node.ground is not None]
         newest = max((ground.membership.generation for _, ground in grounds), default=-1)
         for node_id, ground in grounds:
@@ -686,7 +676,6 @@ class NodesWorld:
             self.cluster.rights.allow(Resource.TOPIC, name, Operation.DESCRIBE)
 
     def _another_topic(self) -> None:
-        """Create a topic, which one broker does not know for long."""
         if len(self.topics) < MOST_TOPICS:
             name = f"later-{len(self.topics)}"
             self._hold_news()
@@ -700,7 +689,6 @@ class NodesWorld:
         self.cluster.expire_producers()
 
     def _compact(self) -> None:
-        """Have the cleaner go over a slot of groups."""
         self._compact_slot(self.rng.randrange(SLOTS))
 
     def _compact_slot(self, slot: int) -> None:
@@ -729,5 +717,4 @@ def run(seed: int, often: str = "", *, spreads: bool = False) -> Counter[str]:
 
 
 def run_spread(seed: int, often: str = "") -> Counter[str]:
-    """Run a seed in which each node owns a part of the slots."""
     return run(seed, often, spreads=True)

@@ -45,7 +45,6 @@ kinds = st.sampled_from(["data", "data", "data", "transactional", "append time",
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[bytes]:
-    """Return batches of all kinds, with gaps between them."""
     offset = draw(st.integers(0, 2**40))
     batches: list[bytes] = []
     for kind in draw(st.lists(kinds, min_size=1, max_size=8)):

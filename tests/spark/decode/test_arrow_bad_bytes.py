@@ -153,7 +153,6 @@ def test_records_that_are_none(case: str, around: int) -> None:
 
 
 def many(count: int, first: int, headers: Headers) -> bytes:
-    """Return many batches of one record each."""
     record = [RecordData(None, b"x", headers)]
     return b"".join(bytes(build_batch(record, timestamp_ms=0, base_offset=first + at)) for at in range(count))
 
@@ -208,7 +207,6 @@ def test_many_batches_that_expand_are_not_held_together() -> None:
 
 
 def test_random_bytes_under_a_right_crc() -> None:
-    """The bytes are long enough to be walked in pieces."""
     random = Random("bytes")
     for _ in range(20):
         payload = random.randbytes(500_000)

@@ -38,7 +38,6 @@ def seen(data: bytes) -> list[Row]:
 
 
 def by_java(number: int) -> Row:
-    """Return the record `number` of RecordBatches.java."""
     key = b"key-%d" % number if number % 3 else None
     value = b"value-%d" % number * number if number % 5 else None
     headers = [(f"h{at}", None if at == 1 else bytes([at])) for at in range(number % 4)]

@@ -27,8 +27,6 @@ SETTINGS: Final = {
 
 
 class Campaign:
-    """The owner of the broker, the drivers and a folder for their files."""
-
     def __init__(self, kind: Kind, seed: int) -> None:
         self._seed = seed
         self._folder = Path(tempfile.mkdtemp(prefix="shareq-kills-"))
@@ -57,7 +55,6 @@ class Campaign:
             self._drivers.prepare()
 
     def log_tail(self) -> str:
-        """Return the end of the broker's log."""
         return self._broker.log_tail()
 
     def __enter__(self) -> Self:

@@ -14,8 +14,6 @@ from typing import Final
 
 
 class Victim(StrEnum):
-    """The process that gets SIGKILL."""
-
     WORKER = "worker"
     """The Python worker of an executor."""
     RUNNER = "runner"
@@ -26,8 +24,6 @@ class Victim(StrEnum):
 
 
 class Step(StrEnum):
-    """The last event of a micro-batch before the kill."""
-
     ACQUIRED = "acquired"
     """The records are locked; Spark does not know of them."""
     OFFSETS_WRITTEN = "offsets-written"
@@ -43,8 +39,6 @@ class Step(StrEnum):
 
 
 class Ack(StrEnum):
-    """The values of the source's option `ack`."""
-
     COMMIT = "commit"
     LOG = "log"
 
@@ -85,8 +79,6 @@ _ELSEWHERE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One kill of the matrix."""
-
     victim: Victim
     step: Step
     ack: Ack
@@ -106,7 +98,6 @@ class Cell:
 
 
 def all_cells() -> list[Cell]:
-    """Return every combination; each can be reached."""
     return [
         Cell(victim, step, ack, competitor)
         for ack, competitor in product(Ack, (False, True))

@@ -74,7 +74,6 @@ class Competitor:
 
     @property
     def accepted(self) -> dict[Place, int]:
-        """Return the records whose ACCEPT the broker confirmed."""
         return {
             place: int(self.ledger.values[place])
             for place, kind in self.ledger.finished.items()

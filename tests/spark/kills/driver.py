@@ -53,11 +53,9 @@ class Driver:
 
     @property
     def jvm(self) -> int:
-        """The process id of the JVM."""
         return self.job.jvm.pid
 
     def alive(self, pids: set[int]) -> set[int]:
-        """Return those of `pids` that are live processes of this job."""
         return pids & {process.pid for process in self.job.processes()}
 
     def kill(self, pids: set[int]) -> None:
@@ -80,7 +78,6 @@ class Driver:
         self._connection.close()
 
     def end(self) -> None:
-        """Kill the processes of the job that are left."""
         self.leave_alone()
         self.job.kill()
 
@@ -113,7 +110,6 @@ class Drivers:
         self._starter = ThreadPoolExecutor(1)
 
     def prepare(self) -> None:
-        """Begin to start the next driver, which takes a while."""
         if self._spare is None:
             self._started += 1
             self._spare = self._starter.submit(Driver, self._folder / f"driver-{self._started}")
@@ -138,12 +134,10 @@ class Drivers:
             self._current = None
 
     def clear(self) -> None:
-        """Kill the drivers that were given up."""
         while self._left:
             self._left.pop().end()
 
     def end(self) -> None:
-        """Kill all drivers."""
         self.give_up()
         self.clear()
         if self._spare is not None:

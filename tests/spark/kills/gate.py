@@ -43,7 +43,6 @@ class Gate:
         return f"{host}:{port}"
 
     def close(self) -> None:
-        """Close the gate: every later report fails."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes `accept`
         self._listener.close()

@@ -27,14 +27,11 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """One session, and the query of the current cell."""
-
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._query: StreamingQuery | None = None
 
     def start(self, options: Mapping[str, str], checkpoint: str, sink: str, gate: str, available_now: bool) -> None:
-        """Start the query; errors of the start itself are raised."""
         rows = self._spark.readStream.format(KillSource.name()).options(**options, killGate=gate).load()
         trigger = {"availableNow": True} if available_now else {"processingTime": "0 seconds"}
         self._query = (

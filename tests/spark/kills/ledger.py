@@ -18,8 +18,6 @@ Place: TypeAlias = tuple[int, int]
 
 
 class Row(NamedTuple):
-    """A record in the sink."""
-
     partition: int
     offset: int
     value: int
@@ -63,8 +61,6 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The event of an ACCEPT that the broker confirmed."""
-
     ranges: Sequence[Range]
 
 
@@ -80,8 +76,6 @@ Event: TypeAlias = Acquired | Confirmed | Ended
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The content of a checkpoint."""
-
     logged: Mapping[int, Collection[Range]] = field(default_factory=dict)
     """The ranges of each micro-batch in the offset log."""
     committed: Collection[int] = ()
@@ -95,8 +89,6 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """Everything that was observed in a cell."""
-
     produced: Mapping[Place, int]
     """The value of each record that the broker confirmed."""
     attempts: Sequence[Attempt]
@@ -115,8 +107,6 @@ class Witnesses:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The breaches of the contract that a cell shows."""
-
     lost: Sequence[Place]
     doubled: Sequence[Place]
     """The places of records in more than one micro-batch of the checkpoint, or twice in one."""
@@ -151,7 +141,6 @@ class Verdict:
 
 
 def judge(seen: Witnesses) -> Verdict:
-    """Judge by the contract what was observed."""
     batches = _batches_by_place(seen.attempts)
     both = sorted(batches.keys() & seen.competitor.keys())
     open_to_others = _lost_before_accept(seen.events)

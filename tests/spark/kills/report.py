@@ -13,8 +13,6 @@ from tests.spark.kills.ledger import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one cell."""
-
     cell: Cell
     took_s: float
     verdict: Verdict | None = None
@@ -30,7 +28,6 @@ class Outcome:
         return self.verdict is not None and not self.verdict.faults
 
     def line(self) -> str:
-        """Return the line for the terminal."""
         head = f"{self.cell.name:<38} {self.took_s:5.1f} s  "
         if self.verdict is None:
             return f"{head}FAILED: {self.error}"
@@ -45,8 +42,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The circumstances of the figures."""
-
     broker: str
     seed: int
     commit: str

@@ -172,7 +172,6 @@ class Scene:
                 self._feeder.feed(self._random.randint(20, 60))
 
     def _come_back(self) -> None:
-        """Restart the process that was killed, and let the query catch up."""
         if self._cell.victim is Victim.BROKER:
             self._broker.start()
         self._feeder.feed(self._random.randint(60, 120))
@@ -239,7 +238,6 @@ class Scene:
         return self._lag() == 0 and not read_checkpoint(self._checkpoint).open
 
     def _lag(self) -> int | None:
-        """Return the lag; None while the broker does not report it."""
         try:
             with WireClient(("127.0.0.1", self._broker.port)) as client:
                 lags = [described_lag(client, self._group, self._topic, each) for each in range(self._partitions)]

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 class KillSource(KafkaShareSource):
-    """The source `kafka-share` with a gate."""
-
     def __init__(self, options: Mapping[str, str]) -> None:
         given = {name.lower(): value for name, value in options.items()}
         self._gate, self._plant = given.pop("killgate"), given.pop("plant")
@@ -48,8 +46,6 @@ class KillSource(KafkaShareSource):
 
 
 class KillReader(ShareGroupStreamReader):
-    """The reader in the runner and in the workers."""
-
     def __init__(self, options: SourceOptions, columns: Sequence[str], gate: str, plant: str) -> None:
         super().__init__(options, columns)
         self._gate, self._plant = gate, plant

@@ -40,7 +40,6 @@ class Job:
 
     @property
     def pid(self) -> int:
-        """The process id of the Python driver."""
         return self._process.pid
 
     @property
@@ -48,7 +47,6 @@ class Job:
         return self._process.poll() is None
 
     def output(self, size: int = 6000) -> str:
-        """Return the end of the output of all processes of the job."""
         return self.log.read_text(errors="replace")[-size:]
 
     def has_printed(self, text: str) -> bool:
@@ -91,11 +89,9 @@ class Job:
         assert code == 0, f"the job ended with code {code}:\n{self.output()}"
 
     def terminate(self) -> None:
-        """Send SIGTERM to the Python driver."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """Send SIGKILL to all processes of the job, and wait for their end."""
         while True:
             left = _processes_of_session(self.pid)
             for one in left:

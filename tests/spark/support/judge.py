@@ -13,8 +13,6 @@ MARKERS_WITHIN_S: Final = 4.0
 
 
 class Seen(NamedTuple):
-    """One record."""
-
     partition: int
     key: bytes | None
     value: bytes | None

@@ -25,14 +25,11 @@ TIMEOUT_S = 90
 
 
 class Batch(NamedTuple):
-    """A micro-batch as its sink received it."""
-
     number: int
     rows: list[Row]
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """Return (partition, offset) of every row, sorted."""
         return sorted((row["partition"], row["offset"]) for row in self.rows)
 
 
@@ -71,7 +68,6 @@ class ShareStream:
         return self._reader(options).load()
 
     def load_columns(self, schema: str) -> DataFrame:
-        """Return the stream with a schema of the user's."""
         return self._reader({}).schema(schema).load()
 
     def _reader(self, options: Mapping[str, object]) -> DataStreamReader:
@@ -90,7 +86,6 @@ class ShareStream:
     def start(
         self, rows: DataFrame, sink: Callable[[DataFrame, int], None], *, checkpoint: str = "checkpoint", **trigger: Any
     ) -> StreamingQuery:
-        """Start the query, and do not wait for it."""
         return (
             rows.writeStream.foreachBatch(sink)
             .option("checkpointLocation", str(self.folder / checkpoint))
@@ -110,7 +105,6 @@ class ShareStream:
         return {number: json.loads(text.splitlines()[-1]) for number, text in self._log(checkpoint, "offsets").items()}
 
     def committed(self, checkpoint: str = "checkpoint") -> set[int]:
-        """Return the batches in Spark's commit log."""
         return set(self._log(checkpoint, "commits"))
 
     def forget_commit(self, number: int, checkpoint: str = "checkpoint") -> None:
@@ -130,7 +124,6 @@ class ShareStream:
         return sum(known) if len(known) == self.partitions else -1
 
     def members(self) -> int:
-        """Return how many members the group has."""
         network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
         try:
             answer = network.request(network.coordinator(self.group), ShareGroupDescribeRequest([self.group]))
@@ -158,7 +151,6 @@ def collect_into(taken: list[Batch]) -> Callable[[DataFrame, int], None]:
 
 
 def delete_records(bootstrap: str, topic: str, before: int) -> None:
-    """Delete the records of partition 0 below the offset `before`."""
     network = Network(ClientConfig.from_properties({"bootstrap.servers": bootstrap}))
     try:
         leader = network.leader(network.topic_ids([topic])[topic], 0)

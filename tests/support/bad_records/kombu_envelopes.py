@@ -25,7 +25,6 @@ _FIELDS: Final = (
 
 
 def envelope(task: str) -> dict[str, Any]:
-    """Return a good message of this task, which adds 1 and 2."""
     body = json.dumps([[1, 2], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}])
     headers: dict[str, Any] = {
         "lang": "py",

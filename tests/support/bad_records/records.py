@@ -44,7 +44,6 @@ def bad_records(random: Random, count: int, now_ms: int, largest: int = 100_000)
 
 
 def batch_of(records: Sequence[BadRecord], base_offset: int = 0) -> bytes:
-    """Encode the records as one batch, without checking any of them."""
     rows = [
         RecordData(
             each.key,

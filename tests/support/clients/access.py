@@ -63,7 +63,6 @@ class AccessWorld(BrokerWorld):
         return send(self, self.admin, case)
 
     def grant(self, acls: Iterable[Acl]) -> None:
-        """Replace all ACLs with these."""
         store = self.broker.services.metadata
         changes: list[PutAcl | DropAcl] = [DropAcl(each) for each in store.acls]
         store.alter_acls([*changes, *(PutAcl(each) for each in acls)])
@@ -86,11 +85,9 @@ class Case:
     group: str = GROUP
 
     def acl(self, right: Right) -> Acl:
-        """Return the ACL that grants one of the case's rights."""
         return acl(right, self.group if right.kind == ResourceKind.GROUP else None)
 
     def refused_without(self, right: Right) -> ErrorCode:
-        """Return the error that the client gets without this right."""
         return right.error if self.error is None else self.error
 
     def __str__(self) -> str:

@@ -100,12 +100,10 @@ def _cluster_bits(response: Message) -> bool:
 
 
 def redrive_request(**fields: Any) -> start_redrive.StartRedriveRequest:
-    """Return a redrive request for the cases' topic."""
     return start_redrive.StartRedriveRequest("again", TOPIC, **fields)
 
 
 def describe_redrives_request(world: Access) -> Message:
-    """Return a request that describes all redrives; there is one."""
     world.as_admin(Case(ApiKey.START_REDRIVE, 0, _always(redrive_request()), ()))
     return describe_redrives.DescribeRedrivesRequest(None)
 

@@ -199,12 +199,10 @@ def producers_request(_world: Access) -> Message:
 
 
 def transactional_batch() -> bytes:
-    """Return one record of a producer that the broker does not know."""
     return numbered(b"x", producer_id=1, transactional=True)
 
 
 def _begin_transaction(world: Access) -> None:
-    """Begin a transaction as the admin, with the topic in it."""
     rpc = init_producer_id
     producer = world.admin.call(rpc.InitProducerIdRequest(PRODUCER, 10_000), 4, rpc.InitProducerIdResponse)
     request = add_partitions_to_txn.AddPartitionsToTxnRequest(

@@ -28,7 +28,6 @@ from shareq.protocol.primitives import Message
 
 
 def delete_records_request(topic: str, offsets: dict[int, int]) -> delete_records.DeleteRecordsRequest:
-    """Return a request that deletes the records below these offsets, by partition."""
     rpc = delete_records
     parts = [rpc.DeleteRecordsPartition(partition, offset) for partition, offset in offsets.items()]
     return rpc.DeleteRecordsRequest([rpc.DeleteRecordsTopic(topic, parts)], 10_000)
@@ -37,14 +36,12 @@ def delete_records_request(topic: str, offsets: dict[int, int]) -> delete_record
 def alter_configs_request(
     kind: int, name: str, configs: dict[str, str | None], *, validate_only: bool = False
 ) -> alter_configs.AlterConfigsRequest:
-    """Return a request that replaces all properties of a resource."""
     rpc = alter_configs
     rows = [rpc.AlterableConfig(key, value) for key, value in configs.items()]
     return rpc.AlterConfigsRequest([rpc.AlterConfigsResource(kind, name, rows)], validate_only)
 
 
 def elect_leaders_request(topic: str, *partitions: int, unclean: bool = False) -> elect_leaders.ElectLeadersRequest:
-    """Return a request that elects the leaders of these partitions."""
     rpc = elect_leaders
     return rpc.ElectLeadersRequest(int(unclean), [rpc.TopicPartitions(topic, list(partitions))])
 
@@ -52,7 +49,6 @@ def elect_leaders_request(topic: str, *partitions: int, unclean: bool = False) -
 def reassign_request(
     topic: str, *targets: list[int] | None
 ) -> alter_partition_reassignments.AlterPartitionReassignmentsRequest:
-    """Return a request that moves the first partitions of a topic, each to its target."""
     rpc = alter_partition_reassignments
     parts = [rpc.ReassignablePartition(number, target) for number, target in enumerate(targets)]
     return rpc.AlterPartitionReassignmentsRequest(topics=[rpc.ReassignableTopic(topic, parts)])
@@ -68,7 +64,6 @@ def quorum_request(topic: str = "__cluster_metadata", *partitions: int) -> descr
 def alter_replica_log_dirs_request(
     path: str, topic: str, partitions: list[int]
 ) -> alter_replica_log_dirs.AlterReplicaLogDirsRequest:
-    """Return a request that moves partitions into one folder."""
     rpc = alter_replica_log_dirs
     topics = [rpc.AlterReplicaLogDirTopic(topic, partitions)]
     return rpc.AlterReplicaLogDirsRequest([rpc.AlterReplicaLogDir(path, topics)])

@@ -64,7 +64,6 @@ class ClassicClient:
         self.connection.send(request, version)
 
     def joined(self) -> JoinGroupResponse:
-        """Return the answer to the JoinGroup that was sent."""
         response = self.connection.receive(JoinGroupResponse)
         if response.error_code in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
             self.member_id, self.generation = response.member_id, response.generation_id
@@ -72,7 +71,6 @@ class ClassicClient:
         return response
 
     def begin(self, **options: object) -> None:
-        """Send JoinGroup requests until one of them waits."""
         self.send_join(**options)  # type: ignore[arg-type]
         if self.versions["join"] >= 4 and not self.member_id and self.instance is None:
             assert self.joined().error_code == ErrorCode.MEMBER_ID_REQUIRED
@@ -108,7 +106,6 @@ class ClassicClient:
 
     @property
     def waits(self) -> bool:
-        """True if the last request has no answer yet."""
         self.world.clock.run_until_idle()
         return not self.connection.frames
 
@@ -135,6 +132,5 @@ def settle(members: Sequence[ClassicClient]) -> None:
 
 
 def describe(world: BrokerWorld, group: str = "g", version: int = 6) -> DescribedGroup:
-    """Return one entry of DescribeGroups."""
     answer = world.connect().call(DescribeGroupsRequest([group]), version, DescribeGroupsResponse)
     return answer.groups[0]

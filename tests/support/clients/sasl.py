@@ -46,7 +46,6 @@ class SaslWorld(BrokerWorld):
         )
 
     def stranger(self) -> SaslClient:
-        """Return a client that has just connected."""
         return SaslClient(self)
 
 
@@ -68,7 +67,6 @@ class SaslClient:
         return self._call(SaslAuthenticateRequest(token), version, SaslAuthenticateResponse)
 
     def plain(self, user: str = "alice", password: str = "wonderland", version: int = 2) -> SaslAuthenticateResponse:
-        """Log in with PLAIN and return the last answer."""
         assert self.handshake("PLAIN").error_code == 0
         return self.token(f"\0{user}\0{password}".encode(), version)
 

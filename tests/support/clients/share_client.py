@@ -87,7 +87,6 @@ class ShareClient:
         return answer
 
     def join(self, *topics: str) -> dict[str, list[int]]:
-        """Join, which must succeed, and return the assigned partitions by topic name."""
         answer = self.heartbeat(*topics, epoch=0)
         assert answer.error_code == ErrorCode.NONE, answer
         assigned = self.assigned(answer)
@@ -107,7 +106,6 @@ class ShareClient:
     # -- records
 
     def fetch(self, *places: Place, **options: Unpack[FetchOptions]) -> ShareFetchResponse:
-        """Send one ShareFetch that is answered at once."""
         self.send_fetch(*places, **options)
         return self.fetch_answer()
 
@@ -183,7 +181,6 @@ class ShareClient:
     # -- looking
 
     def describe(self) -> DescribedGroup:
-        """Return the group from ShareGroupDescribe."""
         answer = self.connection.call(ShareGroupDescribeRequest([self.group]), 1, ShareGroupDescribeResponse)
         return answer.groups[0]
 
@@ -193,7 +190,6 @@ def _batches(acks: Mapping[Place, Sequence[Ack]], place: Place) -> list[share_fe
 
 
 def acquired_of(answer: ShareFetchResponse) -> list[Acquired]:
-    """Return the ranges that the answer acquires, of all partitions."""
     return [
         (one.first_offset, one.last_offset, one.delivery_count)
         for topic in answer.responses
@@ -203,7 +199,6 @@ def acquired_of(answer: ShareFetchResponse) -> list[Acquired]:
 
 
 def fetch_errors(answer: ShareFetchResponse) -> dict[Place, ErrorCode]:
-    """Return the fetch errors by partition."""
     return {
         (topic.topic_id, partition.partition_index): ErrorCode(partition.error_code)
         for topic in answer.responses
@@ -213,7 +208,6 @@ def fetch_errors(answer: ShareFetchResponse) -> dict[Place, ErrorCode]:
 
 
 def append(world: BrokerWorld, topic: str, records: int, *, partition: int = 0, batches: int = 1) -> None:
-    """Produce `batches` batches of `records` records."""
     client = world.connect()
     for _ in range(batches):
         request = produce_request(batch(*[b"v"] * records), topic=topic, partition=partition)
@@ -222,12 +216,10 @@ def append(world: BrokerWorld, topic: str, records: int, *, partition: int = 0, 
 
 
 def from_the_start(world: BrokerWorld, group: str = "g") -> None:
-    """Make the group begin at the start of its topics."""
     configure(world, group, share_auto_offset_reset="earliest")
 
 
 def configure(world: BrokerWorld, group: str = "g", **properties: str) -> None:
-    """Set properties of the group, with underscores for dots."""
     name = ResourceName("group", group)
     changes = [PutConfig(name, key.replace("_", "."), value) for key, value in properties.items()]
     world.services.metadata.alter_configs(changes)

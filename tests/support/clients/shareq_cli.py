@@ -19,8 +19,6 @@ _PRETEND = {"--dry-run", "--help", "-h"}
 
 
 class Ran(NamedTuple):
-    """The exit code of a command, and what it printed."""
-
     code: int
     out: str
     err: str
@@ -55,7 +53,6 @@ class Shell:
         return Ran(result.exit_code, result.stdout, result.stderr)
 
     def ok(self, *words: str, stdin: str = "") -> list[str]:
-        """Return the lines of a command that must succeed."""
         ran = self.run(*words, stdin=stdin)
         assert ran.code == 0, f"{words}: {ran.code}: {ran.err}"
         return ran.lines
@@ -78,5 +75,4 @@ class Shell:
 
 
 def name_of(words: tuple[str, ...]) -> str:
-    """Return the command's own words."""
     return next((name for name in (" ".join(words[:2]), words[0]) if name in LEAVES), words[0])

@@ -57,7 +57,6 @@ class SigningKey:
 
 
 def claims_of(user: str) -> dict[str, object]:
-    """Return the claims of a token that is valid for an hour."""
     now = int(time.time())
     return {"sub": user, "iat": now, "exp": now + 3600}
 
@@ -68,7 +67,6 @@ def jwks(*keys: SigningKey | Mapping[str, object]) -> bytes:
 
 
 def first_message(token: str, authorization_id: str = "", **extensions: str) -> bytes:
-    """Return a client's first message."""
     head = f"a={authorization_id}" if authorization_id else ""
     pairs = "".join(f"{name}={value}\x01" for name, value in extensions.items())
     return f"n,{head},\x01auth=Bearer {token}\x01{pairs}\x01".encode()

@@ -56,7 +56,6 @@ _CONFIGS_FROM: Final = 5
 
 
 def create_topics(call: Call, request: CreateTopicsRequest) -> Answer:
-    """Create topics, each independently."""
     names = Counter(topic.name for topic in request.topics)
     rows = []
     for topic in {each.name: each for each in request.topics}.values():
@@ -143,7 +142,6 @@ def _created(call: Call, request: CreateTopicsRequest, topic: CreatableTopic) ->
 
 
 def delete_topics(call: Call, request: DeleteTopicsRequest) -> Answer:
-    """Remove topics, by name or id."""
     states = [*request.topics, *map(DeleteTopicState, request.topic_names)]
     return DeleteTopicsResponse(responses=[_deleted(call, state) for state in states])
 
@@ -172,7 +170,6 @@ def _may_delete(call: Call, state: DeleteTopicState, topic: TopicState | None) -
 
 
 def describe_configs(call: Call, request: DescribeConfigsRequest) -> Answer:
-    """Answer with the effective properties of topics."""
     return DescribeConfigsResponse(results=[_described(call, request, each) for each in request.resources])
 
 
@@ -219,7 +216,6 @@ def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConf
 
 
 def incremental_alter_configs(call: Call, request: IncrementalAlterConfigsRequest) -> Answer:
-    """Change topics' properties."""
     rows = []
     for resource in request.resources:
         error = _altered(call, resource, validate_only=request.validate_only)

@@ -92,8 +92,6 @@ class AmongNodes:
 
 
 class _ToNode:
-    """A connection to a process of a node; the `Outlet` of that side."""
-
     def __init__(
         self, clock: VirtualClock, node: int, reached: Reached, deliver: Deliver, is_lost: Callable[[], bool]
     ) -> None:
@@ -127,7 +125,6 @@ class _ToNode:
         answer.on_complete(lambda _answer: timer.cancel())
 
     def end(self) -> None:
-        """Lose the connection. Requests already sent may still be handled."""
         if self.is_over:
             return
         self.is_over = True

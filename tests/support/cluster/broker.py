@@ -27,8 +27,6 @@ Waiter = Callable[[], bool]
 
 
 class Led(NamedTuple):
-    """A partition that the broker believes it leads."""
-
     topic: TopicState
     partition: int
     state: PartitionState
@@ -101,18 +99,15 @@ class SimulatedBroker:
         return self.image.topics.get(name)
 
     def log_settings(self, topic: TopicState) -> LogSettings:
-        """Return the effective settings of the topic's logs."""
         return log_settings(self._values(topic), self.cluster.config)
 
     def min_insync_replicas(self, topic: TopicState) -> int:
-        """Return the number of replicas that must have a batch with acks=all."""
         return int_value(self._values(topic), "min.insync.replicas")
 
     def _values(self, topic: TopicState) -> Mapping[str, ConfigValue]:
         return self.cluster.settings.release.topic_values(topic.name, self.cluster.config, topic.configs)
 
     def admission(self, topic: TopicState) -> Admission:
-        """Return the topic's check of batches."""
         return Admission(self.log_settings(topic))
 
     # -- who waits
@@ -130,7 +125,6 @@ class SimulatedBroker:
         clock.call_at(clock.now_ms() + timeout_ms, lambda: self.cluster.when_running(self.id, over))
 
     def look(self) -> None:
-        """Answer the waiting requests that can be answered after a change."""
         if not self.cluster.is_running(self.id):
             return
         for waiter in list(self._waiters):

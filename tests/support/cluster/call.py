@@ -18,8 +18,6 @@ Answer: TypeAlias = Message | Pending[Message | None] | None
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request in one of the versions that the broker offers."""
-
     broker: SimulatedBroker
     version: int
     client: Client

@@ -42,16 +42,12 @@ _PORT = 9092
 
 
 class _Process(Enum):
-    """The state of a broker's process."""
-
     RUNNING = "running"
     PAUSED = "paused"  # SIGSTOP: sockets fill up, nothing is handled
     DEAD = "dead"
 
 
 class SimulatedCluster:
-    """The cluster, and the faults and changes that a test can cause."""
-
     def __init__(self, env: Environment, settings: ClusterSettings | None = None) -> None:
         self.env = env
         self.settings = settings = settings or ClusterSettings()
@@ -71,7 +67,6 @@ class SimulatedCluster:
             self.controller.unfence(each)
 
     def link(self, name: str, *, bootstrap: Sequence[int] = (), request_timeout_ms: int = 30_000) -> SimulatedLink:
-        """Return the link of a node; `name` identifies the node to faults."""
         return SimulatedLink(self, name, tuple(bootstrap) or self.settings.brokers, request_timeout_ms)
 
     # -- topics and logs
@@ -115,7 +110,6 @@ class SimulatedCluster:
         self.replication.hold((self.topic(name).topic_id, partition))
 
     def release_replication(self, name: str, partition: int = 0) -> None:
-        """Let followers catch up."""
         self.replication.release((self.topic(name).topic_id, partition))
 
     def expire_producers(self) -> None:
@@ -124,7 +118,6 @@ class SimulatedCluster:
             log.producers.expire(self.env.clock.wall_ms(), self.settings.producer_id_expiration_ms)
 
     def compact(self, name: str, partition: int = 0, upto: int | None = None) -> None:
-        """Compact a log up to `upto` (by default the high watermark)."""
         log = self.log(name, partition)
         log.compact(log.high_watermark if upto is None else upto)
 
@@ -146,7 +139,6 @@ class SimulatedCluster:
         self.brokers[broker].hears = False
 
     def release_news(self, broker: int) -> None:
-        """Let the broker receive images again."""
         self.brokers[broker].hears = True
         self.brokers[broker].take_in(self.controller.image)
 
@@ -165,7 +157,6 @@ class SimulatedCluster:
         return self._processes[broker] is _Process.RUNNING
 
     def is_dead(self, broker: int) -> bool:
-        """Return whether a broker's machine refuses connections."""
         return self._processes[broker] is _Process.DEAD
 
     def when_running(self, broker: int, action: Callable[[], None]) -> None:
@@ -212,7 +203,6 @@ class SimulatedCluster:
         self._came_back(broker)
 
     def start(self, broker: int) -> None:
-        """Restart a dead broker; what was replicated is kept."""
         assert self._processes[broker] is _Process.DEAD
         self._processes[broker] = _Process.RUNNING
         self._came_back(broker)
@@ -232,7 +222,6 @@ class SimulatedCluster:
             self._processes[broker] = _Process.PAUSED
 
     def end_silence(self) -> None:
-        """Resume all brokers."""
         for broker in self.brokers:
             self.resume(broker)
 
@@ -244,7 +233,6 @@ class SimulatedCluster:
             self.faults.cuts.update((node, broker, direction) for broker in brokers or self.brokers)
 
     def heal(self, node: str, *brokers: int) -> None:
-        """End cuts: waiting messages arrive."""
         healed = set(brokers or self.brokers)
         self.faults.cuts = {each for each in self.faults.cuts if each[0] != node or each[1] not in healed}
         for broker in healed:
@@ -252,7 +240,6 @@ class SimulatedCluster:
                 connection.pump()
 
     def delay(self, node: str, broker: int, ms: int, only: Direction | None = None) -> None:
-        """Add this delay to everything between a node and a broker from now on."""
         for direction in Direction if only is None else (only,):
             self.faults.delays[node, broker, direction] = ms
 

@@ -19,8 +19,6 @@ LogKey = tuple[bytes, int]
 
 
 class Deposed(NamedTuple):
-    """A replaced leader, and its copy of the log."""
-
     broker: int
     key: LogKey
     log: ClusterLog
@@ -66,7 +64,6 @@ class Controller:
         ]
 
     def grow_topic(self, name: str, partitions: int) -> None:
-        """Raise a topic's number of partitions to this."""
         topic = self.image.topics[name]
         known = len(topic.partitions)
         assignment = self.assign(partitions - known, len(topic.partitions[0].replicas))
@@ -76,20 +73,17 @@ class Controller:
         self._change(self.image.with_topic(topic._replace(partitions=topic.partitions + added)))
 
     def delete_topic(self, name: str) -> None:
-        """Remove a topic and its logs."""
         topic = self.image.topics[name]
         self._change(self.image.without_topic(name))
         for partition in range(len(topic.partitions)):
             del self.logs[topic.topic_id, partition]
 
     def set_configs(self, name: str, configs: Mapping[str, str]) -> None:
-        """Replace all of a topic's properties."""
         self._change(self.image.with_topic(self.image.topics[name]._replace(configs=dict(configs))))
 
     # -- partitions
 
     def state(self, key: LogKey) -> PartitionState | None:
-        """Return the state of a partition, or None if the topic does not exist."""
         topic = self.image.by_id(key[0])
         return None if topic is None else topic.partitions[key[1]]
 
@@ -111,7 +105,6 @@ class Controller:
         self._put(key, state._replace(leader=leader, epoch=state.epoch + 1, isr=isr))
 
     def set_isr(self, key: LogKey, isr: tuple[int, ...]) -> None:
-        """Replace the in-sync replicas; epochs stay."""
         state = self.state(key)
         assert state is not None
         self._put(key, state._replace(isr=isr))

@@ -32,8 +32,6 @@ _TOPICS = {CoordinatorKind.GROUP: OFFSETS, CoordinatorKind.TRANSACTION: TRANSACT
 
 
 class Coordinators:
-    """The lookup from a key to its coordinator."""
-
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._being_made: set[str] = set()

@@ -14,15 +14,11 @@ from shareq.protocol.primitives import Message
 
 
 class Direction(Enum):
-    """A direction between a node and a broker."""
-
     TO_BROKER = "to the broker"
     TO_NODE = "to the node"
 
 
 class Loss(Enum):
-    """The message that gets lost with the connection."""
-
     REQUEST = "request"
     ANSWER = "answer"
 
@@ -46,11 +42,9 @@ class Faults:
     delays: dict[tuple[str, int, Direction], int] = field(default_factory=dict)
 
     def is_cut(self, node: str, broker: int, direction: Direction) -> bool:
-        """Return whether messages are held back."""
         return (node, broker, direction) in self.cuts
 
     def delay_ms(self, node: str, broker: int, direction: Direction) -> int:
-        """Return the extra delay."""
         return self.delays.get((node, broker, direction), 0)
 
     def take_loss(self, loss: Loss, node: str, broker: int, message: Message) -> bool:

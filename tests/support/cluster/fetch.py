@@ -52,7 +52,6 @@ class _Read(NamedTuple):
 
 
 def handle(call: Call, request: FetchRequest) -> Answer:
-    """Read the available records; if they are too few, wait for more."""
     named = _named(request.topics, ids=call.version >= _IDS_FROM)
     context = _context(call, request, named)
     if isinstance(context, ErrorCode):
@@ -204,7 +203,6 @@ def _answer(call: Call, context: FetchContext, read: _Read) -> FetchResponse:
 
 
 def _add(response: FetchResponse, partition: SessionPartition, data: PartitionData) -> None:
-    """Add a row, grouping neighbours of one topic."""
     name, topic_id = ("", partition.topic) if isinstance(partition.topic, bytes) else (partition.topic, ZERO_UUID)
     last = response.responses[-1] if response.responses else None
     if last is None or (last.topic, last.topic_id) != (name, topic_id):
@@ -214,7 +212,6 @@ def _add(response: FetchResponse, partition: SessionPartition, data: PartitionDa
 
 
 def _name_leader(call: Call, response: FetchResponse, partition: SessionPartition, data: PartitionData) -> None:
-    """Name the leader of a partition that this broker does not lead (KIP-951)."""
     topic = _topic(call, partition)
     if topic is None or call.version < _LEADERS_FROM:
         return

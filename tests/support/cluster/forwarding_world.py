@@ -100,7 +100,6 @@ class ForwardingWorld(BrokerWorld):
         return broker
 
     def ask(self, client: MockConnection, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a client's request and return its answer, however long it takes."""
         client.send(request, version)
         self.clock.run_until_idle()
         for _ in range(100):

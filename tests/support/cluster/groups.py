@@ -117,8 +117,6 @@ class _Slot:
 
 
 class Groups:
-    """The groups of all partitions."""
-
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._slots: dict[LogKey, _Slot] = {}
@@ -165,7 +163,6 @@ def join_group(call: Call, request: JoinGroupRequest) -> Answer:
 
 
 def sync_group(call: Call, request: SyncGroupRequest) -> Answer:
-    """Hand out the leader's assignment."""
     groups, clock = call.broker.cluster.groups, call.broker.cluster.env.clock
     slot = groups.slot(call, request.group_id)
     if isinstance(slot, ErrorCode):
@@ -176,7 +173,6 @@ def sync_group(call: Call, request: SyncGroupRequest) -> Answer:
 
 
 def heartbeat(call: Call, request: HeartbeatRequest) -> Answer:
-    """Renew a member's session, and say whether it must rejoin."""
     groups, clock = call.broker.cluster.groups, call.broker.cluster.env.clock
     slot = groups.slot(call, request.group_id)
     if isinstance(slot, ErrorCode):
@@ -187,7 +183,6 @@ def heartbeat(call: Call, request: HeartbeatRequest) -> Answer:
 
 
 def leave_group(call: Call, request: LeaveGroupRequest) -> Answer:
-    """Remove members."""
     groups, clock = call.broker.cluster.groups, call.broker.cluster.env.clock
     slot = groups.slot(call, request.group_id)
     if isinstance(slot, ErrorCode):
@@ -203,7 +198,6 @@ def leave_group(call: Call, request: LeaveGroupRequest) -> Answer:
 
 
 def describe_groups(call: Call, request: DescribeGroupsRequest) -> Answer:
-    """Describe groups and their members; during a rebalance without the members' metadata."""
     groups = call.broker.cluster.groups
     rows: list[DescribedGroup] = []
     for group_id in request.groups:

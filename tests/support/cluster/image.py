@@ -18,8 +18,6 @@ class PartitionState(NamedTuple):
 
 
 class TopicState(NamedTuple):
-    """A topic, its partitions by number, and the properties that were set."""
-
     name: str
     topic_id: bytes
     partitions: tuple[PartitionState, ...]
@@ -27,8 +25,6 @@ class TopicState(NamedTuple):
 
 
 class Image(NamedTuple):
-    """Topics by name, and the brokers that are not fenced."""
-
     topics: Mapping[str, TopicState] = {}
     live: tuple[int, ...] = ()
 

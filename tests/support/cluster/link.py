@@ -31,8 +31,6 @@ LinkAnswer = Pending[Message | LinkFailure]
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A request that has no answer yet. `version` is set once it is sent."""
-
     message: Message
     min_version: int
     max_version: int | None
@@ -82,20 +80,17 @@ class Connection:
             self._endpoint.take(None)
 
     def pump(self) -> None:
-        """Continue after a cut has ended or the broker runs again."""
         self._endpoint.pump()
         self._out.pump()
         self._back.pump()
 
     def broker_died(self) -> None:
-        """Reset the connection, as the broker's machine does."""
         self._endpoint.close()
         self._back.put(lambda: self.end("was reset"))
 
     # -- the node's end
 
     def send(self, request: _Request, timeout_ms: int) -> None:
-        """Send a request, or keep it until the connection is open."""
         clock = self._cluster.env.clock
         request.timer = clock.call_at(clock.now_ms() + timeout_ms, lambda: self._too_late(request))
         if self._is_open:
@@ -247,17 +242,14 @@ class SimulatedLink:
             connection.end("is not asked any more: the link was closed")
 
     def know(self, brokers: Mapping[int, BrokerAddress]) -> None:
-        """Add brokers, as a Metadata answer does."""
         self._brokers.update(brokers)
 
     # -- for its connections
 
     def heard_versions(self, broker: int) -> None:
-        """Note the versions that a broker offers."""
         self._offered[broker] = self.cluster.settings.release.apis
 
     def version(self, broker: int, api: ApiKey, lowest: int, highest: int | None) -> int | None:
-        """Return the version to use, or None if there is none in common."""
         offered = self._offered[broker].get(api)
         if offered is None:
             return None
@@ -265,7 +257,6 @@ class SimulatedLink:
         return newest if newest >= max(lowest, offered[0], codec(api).min_version) else None
 
     def learn(self, answer: Message) -> None:
-        """Take brokers' addresses from an answer that contains some."""
         match answer:
             case MetadataResponse():
                 rows = [(each.node_id, each.host, each.port) for each in answer.brokers]

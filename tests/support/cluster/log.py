@@ -29,8 +29,6 @@ from tests.support.cluster.producers import Aborted, Producers
 
 
 class Stored(NamedTuple):
-    """A batch as it is stored."""
-
     header: BatchHeader
     data: bytes
 
@@ -43,8 +41,6 @@ class EpochStart(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A record found by its timestamp."""
-
     offset: int
     timestamp: int
 
@@ -65,7 +61,6 @@ class ClusterLog:
         return self.producers.last_stable_offset(self.high_watermark)
 
     def copy(self) -> ClusterLog:
-        """Return an independent copy of the log."""
         return deepcopy(self)
 
     # -- writing
@@ -205,7 +200,6 @@ class ClusterLog:
         return None
 
     def newest(self, upto: int) -> Found | None:
-        """Return the first record with the largest timestamp below `upto`."""
         times = [stored.header.max_timestamp for stored in self.batches if stored.header.next_offset <= upto]
         return self.first_at(max(times), upto) if times else None
 

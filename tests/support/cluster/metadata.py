@@ -47,7 +47,6 @@ _MOST_PARTITIONS: Final = 2_000
 
 
 def api_versions(call: Call, request: ApiVersionsRequest) -> Answer:
-    """Answer with the versions of the simulated release."""
     release = call.broker.cluster.settings.release
     return ApiVersionsResponse(api_keys=[ApiVersion(key, *versions) for key, versions in release.apis.items()])
 
@@ -124,7 +123,6 @@ def _partition(call: Call, number: int, state: PartitionState) -> MetadataRespon
 
 
 def describe_topic_partitions(call: Call, request: DescribeTopicPartitionsRequest) -> Answer:
-    """Answer with a page of the requested topics by name, or of all that the client may describe."""
     image, limit = call.broker.image, min(request.response_partition_limit, _MOST_PARTITIONS)
     cursor = request.cursor or DescribeTopicPartitionsRequestCursor()
     response = DescribeTopicPartitionsResponse()
@@ -164,7 +162,6 @@ def describe_topic_partitions(call: Call, request: DescribeTopicPartitionsReques
 
 
 def describe_cluster(call: Call, request: DescribeClusterRequest) -> Answer:
-    """Answer with the brokers that are not fenced."""
     cluster = call.broker.cluster
     return DescribeClusterResponse(
         error_message=None,
@@ -175,7 +172,6 @@ def describe_cluster(call: Call, request: DescribeClusterRequest) -> Answer:
 
 
 def find_coordinator(call: Call, request: FindCoordinatorRequest) -> Answer:
-    """Answer with the coordinators of groups or transactional ids."""
     if call.version >= _BATCHED_FROM:
         return FindCoordinatorResponse(
             coordinators=[_coordinator(call, request.key_type, key) for key in request.coordinator_keys]

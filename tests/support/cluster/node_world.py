@@ -53,7 +53,6 @@ class PatientConnection(MockConnection):
     """A connection whose client waits up to a minute for an answer."""
 
     def receive(self, response_class: type[R]) -> R:
-        """Let time pass until the answer arrives, and return it."""
         for _ in range(PATIENCE_MS // 10):
             self._clock.run_until_idle()
             if self.frames or self.closed:
@@ -69,7 +68,6 @@ class Among:
         self.worlds: dict[str, NodeWorld] = {}
 
     def reach(self, host: str) -> Reached | None:
-        """Return the process that listens at a host."""
         world = self.worlds.get(host)
         return None if world is None else Reached(world.broker, world.clock, lambda call: call())
 
@@ -100,11 +98,9 @@ class NodeWorld(BrokerWorld):
 
     @property
     def stands_on(self) -> NodeGround:
-        """The node's ground since its last start."""
         return self.grounds[-1]
 
     def look(self) -> Cluster:
-        """Return the cluster as a node finds it when it starts."""
         begin = beginner(self.behind.env.budget, in_ticks(self.clock.call_soon))
         topics: dict[str, StateTopic] = {}
         for name, known_as, compacted in ((STATES, SHARE_GROUP_STATE, False), (GROUPS, CONSUMER_OFFSETS, True)):
@@ -154,12 +150,10 @@ class NodeWorld(BrokerWorld):
         limits: RequestLimits | None = None,
         listener: str = "PLAINTEXT",
     ) -> MockConnection:
-        """Open a client's connection."""
         self._connections += 1
         return PatientConnection(self, self._connections, client_id, limits or RequestLimits(), listener)
 
     def until_it_serves(self) -> None:
-        """Let time pass until every slot is owned."""
         slots = sum(topic.partitions for topic in self.stands_on.cluster.topics.values())
         for _ in range(600):
             if len(self.stands_on.ownership.holds) == slots:

@@ -47,7 +47,6 @@ _TO_THE_END: Final = -1
 
 
 def list_offsets(call: Call, request: ListOffsetsRequest) -> Answer:
-    """Answer with offsets by name or timestamp."""
     named = Counter((topic.name, part.partition_index) for topic in request.topics for part in topic.partitions)
     twice = {each for each, count in named.items() if count > 1}
     hidden = call.broker.cluster.rights

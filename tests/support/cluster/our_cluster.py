@@ -28,8 +28,6 @@ SERVED: Final = Served({key: (row.served.first, row.served.last) for key, row in
 
 
 class _LinkConnection(MockConnection):
-    """A connection of the node's to the broker."""
-
     def __init__(self, world: BrokerWorld, number: int) -> None:
         super().__init__(world, number, "node", RequestLimits())
         self._world = world
@@ -45,8 +43,6 @@ class _LinkConnection(MockConnection):
 
 
 class Sent(NamedTuple):
-    """A request, and the connection that it was sent on."""
-
     purpose: Purpose
     lane: int
     message: Message
@@ -54,8 +50,6 @@ class Sent(NamedTuple):
 
 
 class BrokerLink:
-    """The `Link` to one broker."""
-
     def __init__(self, world: BrokerWorld) -> None:
         self.brokers: Final[Mapping[int, BrokerAddress]] = {BROKER: BrokerAddress("127.0.0.1", 9092)}
         self.sent: list[Sent] = []
@@ -106,7 +100,6 @@ class OurClusterWorld(BrokerWorld):
         super().__init__({"node.id": str(NODE_ID), **(properties or {})}, clock=self.cluster.clock)
 
     def asked(self, key: ApiKey) -> list[Sent]:
-        """Return the requests of an RPC that the cluster got from the node."""
         return [sent for sent in self.link.sent if key == sent.message.API_KEY]
 
     def _boot(self) -> Broker:

@@ -15,8 +15,6 @@ from tests.support.cluster.process_link import ProcessLink
 
 
 class NodeProcess:
-    """One process: a `Clock`, with its `Link` as `link`."""
-
     stands_still = True
 
     def __init__(self, clock: VirtualClock, link: Link) -> None:
@@ -28,23 +26,19 @@ class NodeProcess:
         self._kept: deque[Callable[[], None]] = deque()
 
     def stop(self) -> None:
-        """Stop the process (SIGSTOP)."""
         self.is_stopped = True
 
     def resume(self) -> None:
-        """Resume the process (SIGCONT)."""
         self.is_stopped = False
         while self._kept and not self.is_stopped:
             self._kept.popleft()()
 
     def kill(self) -> None:
-        """Kill the process (SIGKILL)."""
         self.is_dead = True
         self._kept.clear()
         self._outside.close()
 
     def handle(self, action: Callable[[], None]) -> None:
-        """Run an action of the process now, or when it resumes."""
         if self.is_stopped:
             self._kept.append(action)
         elif not self.is_dead:

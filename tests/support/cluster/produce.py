@@ -172,7 +172,6 @@ def _fail(row: _Row, error: ErrorCode) -> None:
 
 
 def _name_leaders(call: Call, response: ProduceResponse, rows: list[_Row]) -> None:
-    """Name the leaders of partitions that this broker does not lead (KIP-951)."""
     if call.version < _LEADERS_FROM:
         return
     for row in rows:

@@ -83,12 +83,10 @@ class Producers:
 
     @staticmethod
     def _fits(producer: Producer, header: BatchHeader) -> ErrorCode:
-        """Refuse a non-transactional batch during a transaction."""
         inside = producer.open_from is not None and not header.is_transactional
         return ErrorCode.INVALID_TXN_STATE if inside else ErrorCode.NONE
 
     def append(self, header: BatchHeader) -> None:
-        """Apply a batch of records that was appended to the log."""
         producer = self.known.get(header.producer_id)
         if producer is None:
             producer = self.known[header.producer_id] = Producer(header.producer_epoch, header.max_timestamp)
@@ -103,7 +101,6 @@ class Producers:
             producer.open_from = header.base_offset
 
     def end(self, header: BatchHeader, *, commit: bool, coordinator_epoch: int) -> None:
-        """Apply a transaction marker that was appended to the log."""
         producer = self.known.setdefault(header.producer_id, Producer(header.producer_epoch, header.max_timestamp))
         if producer.epoch != header.producer_epoch:
             producer.epoch, producer.batches = header.producer_epoch, []
@@ -128,7 +125,6 @@ class Producers:
         self.ended = [each for each in self.ended if each[1] < end]
 
     def expire(self, now_ms: int, after_ms: int) -> None:
-        """Forget producers that were silent for so long and have no open transaction."""
         for producer_id, producer in list(self.known.items()):
             if producer.open_from is None and now_ms - producer.heard_ms >= after_ms:
                 del self.known[producer_id]

@@ -16,23 +16,18 @@ if TYPE_CHECKING:
 
 
 class Replication:
-    """The mover of high watermarks."""
-
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._held: set[LogKey] = set()
 
     def hold(self, key: LogKey) -> None:
-        """Stop replicating a partition."""
         self._held.add(key)
 
     def release(self, key: LogKey) -> None:
-        """Replicate what was held back."""
         self._held.discard(key)
         self.go_on(key)
 
     def appended(self, broker: SimulatedBroker, key: LogKey) -> None:
-        """Schedule replication after an append on a leader."""
         if broker.is_stranded(key):
             return
         delay_ms = self._cluster.settings.replication_ms

@@ -21,8 +21,6 @@ class Resource(Enum):
 
 
 class Operation(Enum):
-    """An operation; the value is Apache Kafka's number for it."""
-
     READ = 3
     WRITE = 4
     CREATE = 5
@@ -33,8 +31,6 @@ class Operation(Enum):
 
 
 class Rights:
-    """The denials of a cluster. Brokers apply them at once."""
-
     def __init__(self) -> None:
         self._denied: set[tuple[Resource, str, Operation]] = set()
 
@@ -45,7 +41,6 @@ class Rights:
         self._denied.difference_update((resource, name, operation) for operation in operations)
 
     def error(self, resource: Resource, name: str, operation: Operation) -> ErrorCode:
-        """Return NONE if the operation is allowed, otherwise the error to answer."""
         return resource.value if (resource, name, operation) in self._denied else ErrorCode.NONE
 
     def allowed(self, resource: Resource, name: str) -> int:

@@ -13,5 +13,4 @@ _ALLOWED: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def is_valid_name(name: str) -> bool:
-    """Return whether a topic may have this name (Topic.validate)."""
     return _ALLOWED.fullmatch(name) is not None and name not in (".", "..")

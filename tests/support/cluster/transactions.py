@@ -51,15 +51,12 @@ class TransactionalId:
 
 
 class Transactions:
-    """All transactional ids, and the producer ids in use."""
-
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._ids: dict[str, TransactionalId] = {}
         self._last_producer_id = 0
 
     def new_producer_id(self) -> int:
-        """Return a producer id that was never given out."""
         self._last_producer_id += 1
         return self._last_producer_id - 1
 
@@ -104,7 +101,6 @@ class Transactions:
         return known
 
     def end(self, known: TransactionalId, *, commit: bool) -> None:
-        """Write the markers of a transaction."""
         cluster, partitions = self._cluster, sorted(known.partitions)
         known.partitions = set()
         known.updated_ms = cluster.env.clock.now_ms()
@@ -143,7 +139,6 @@ class Transactions:
 
 
 def init_producer_id(call: Call, request: InitProducerIdRequest) -> Answer:
-    """Answer with a new producer id, or the next epoch of a transactional id."""
     cluster, name = call.broker.cluster, request.transactional_id
     if name is None:
         return InitProducerIdResponse(producer_id=cluster.transactions.new_producer_id(), producer_epoch=0)

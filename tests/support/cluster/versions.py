@@ -36,7 +36,6 @@ class KafkaRelease(NamedTuple):
     repeats_rows: bool
 
     def topic_values(self, name: str, config: BrokerConfig, configs: Mapping[str, str]) -> dict[str, ConfigValue]:
-        """Return the effective values of a topic."""
         own = {key: value for key, value in self.topic_defaults.items() if key not in configs}
         return {**topic_values(name, config, configs), **own}
 

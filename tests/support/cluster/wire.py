@@ -37,7 +37,6 @@ class Pipe:
         self._timer: TimerHandle | None = None
 
     def put(self, item: Callable[[], None]) -> None:
-        """Send an item: it is called when it arrives."""
         env = self._cluster.env
         latency = env.rng.randint(*self._cluster.settings.latency_ms) + self._cluster.faults.delay_ms(*self._at)
         self._last_due = max(self._last_due, env.clock.now_ms() + latency)
@@ -50,7 +49,6 @@ class Pipe:
         return not self._items
 
     def pump(self) -> None:
-        """Deliver the items that have arrived."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -93,11 +91,9 @@ class Endpoint:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether every received request is handled."""
         return not self._received and not self._busy
 
     def left(self) -> None:
-        """Note that the node has closed its end."""
         self._left_by_node = True
 
     def close(self) -> None:

@@ -28,13 +28,11 @@ class ClusterWorld:
         self.link = self.new_link("node")
 
     def new_link(self, name: str, request_timeout_ms: int = 30_000) -> SimulatedLink:
-        """Return the link of another node. It knows all brokers."""
         link = self.cluster.link(name, request_timeout_ms=request_timeout_ms)
         link.know(self.cluster.addresses)
         return link
 
     def wait(self, pending: Pending[T]) -> T:
-        """Let time pass until the result is there, and return it."""
         self.clock.run_until_idle()
         while not pending.done:
             assert self.clock.advance_to_next_timer(), "nothing is going to happen any more"
@@ -49,5 +47,4 @@ class ClusterWorld:
         timeout_ms: int | None = None,
         max_version: int | None = None,
     ) -> Message | LinkFailure:
-        """Send a request over the node's link and return the answer or failure."""
         return self.wait(self.link.send(node, message, purpose=purpose, timeout_ms=timeout_ms, max_version=max_version))

@@ -112,7 +112,6 @@ def a_topic_made_again(talk: Conversation) -> None:
 
 
 def properties_described(talk: Conversation) -> None:
-    """Describe properties that are set, that default to the broker's, and that do not exist."""
     topic = talk.topic(configs={"retention.bytes": "1000"})
     keys = ["retention.bytes", "retention.ms", "cleanup.policy", "max.message.bytes", "no.such.property"]
 

@@ -23,8 +23,6 @@ _ANYBODY = "User:*"
 
 
 class ApacheCluster:
-    """One broker in a process. `stop` ends it."""
-
     def __init__(self, folder: Path, release: KafkaRelease, setting: Setting) -> None:
         self._broker = ApacheKafka(folder, {**OF_ALL, **PROPERTIES[setting]}, _JVM, version=release.name)
         self._broker.start(120)
@@ -37,7 +35,6 @@ class ApacheCluster:
 
     @property
     def address(self) -> str:
-        """HOST:PORT of the broker."""
         return self._broker.address
 
     def _connection(self, name: str) -> WireClient:
@@ -72,12 +69,10 @@ class ApacheCluster:
         self.pass_ms(200)
 
     def new_script(self) -> None:
-        """Close the connections of the previous script."""
         for name in [name for name in self._connections if name != "aside"]:
             self._connections.pop(name).close()
 
     def stop(self) -> None:
-        """End the broker."""
         for connection in self._connections.values():
             connection.close()
         self._broker.kill()

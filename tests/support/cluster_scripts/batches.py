@@ -58,7 +58,6 @@ def times(talk: Conversation) -> None:
 
 
 def compressed(talk: Conversation) -> None:
-    """Produce compressed batches, which stay as they were compressed."""
     topic = talk.topic()
     for codec in (Compression.GZIP, Compression.LZ4, Compression.SNAPPY):
         records = [RecordData(None, b"x" * 100) for _ in range(3)]
@@ -67,7 +66,6 @@ def compressed(talk: Conversation) -> None:
 
 
 def fetch_ends(talk: Conversation, topic: str) -> int:
-    """Return the high watermark."""
     return fetch(talk, topic, 9).responses[0].partitions[0].high_watermark
 
 

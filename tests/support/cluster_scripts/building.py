@@ -22,8 +22,6 @@ WAIT_MS = 30_000
 
 
 class ProducerId(NamedTuple):
-    """A producer id in one of its epochs."""
-
     id: int
     epoch: int
 
@@ -36,7 +34,6 @@ def batch(
     key: bytes | None = b"k",
     timestamp_ms: int = TIMESTAMP_MS,
 ) -> bytes:
-    """Return a batch with one record for each value."""
     producer_id, epoch = producer or (-1, -1)
     return bytes(
         build_batch(
@@ -60,7 +57,6 @@ def produce(
     transactional_id: str | None = None,
     version: int | None = None,
 ) -> PartitionProduceResponse:
-    """Produce a batch, and return the answer for its partition."""
     data = [TopicProduceData(topic, talk.id_of(topic), [PartitionProduceData(partition, records)])]
     answer = talk.ask(ProduceRequest(transactional_id, acks, WAIT_MS, data), ProduceResponse, version)
     return answer.responses[0].partition_responses[0]
@@ -69,7 +65,6 @@ def produce(
 def begin_producer(
     talk: Conversation, transactional_id: str | None = None, known: ProducerId | None = None
 ) -> ProducerId:
-    """Ask for a producer id, or the next epoch of a transactional id."""
     if transactional_id is not None:
         talk.coordinated(transactional_id, CoordinatorKind.TRANSACTION)
     talk.until(
@@ -108,10 +103,8 @@ def fetch_of(
 def part(
     offset: int = 0, partition: int = 0, max_bytes: int = 1 << 20, epoch: int = -1, last_epoch: int = -1
 ) -> FetchPartition:
-    """Return a partition of a fetch."""
     return FetchPartition(partition, epoch, offset, last_epoch, partition_max_bytes=max_bytes)
 
 
 def fetch(talk: Conversation, topic: str, offset: int = 0, *, committed: bool = False) -> FetchResponse:
-    """Fetch one partition without a session."""
     return talk.ask(fetch_of(talk, topic, part(offset), committed=committed), FetchResponse)

@@ -45,14 +45,12 @@ def _named(*names: str, create: bool = False) -> MetadataRequest:
 
 
 def _all_of(talk: Conversation) -> None:
-    """Note the script's own topics among all that are returned."""
     topics = talk.quietly(MetadataRequest(None), MetadataResponse).topics
     mine = sorted(name for topic in topics if (name := topic.name or "").startswith(talk.name()))
     talk.note("of all topics", list[Plain](mine))
 
 
 def topics_by_name_and_id(talk: Conversation) -> None:
-    """Ask for topics that exist, for those that do not, and for invalid names."""
     topic = talk.topic(partitions=2)
     talk.ask(_named(topic), MetadataResponse)
     talk.ask(_named(topic, talk.name("unknown"), topic), MetadataResponse)
@@ -81,7 +79,6 @@ def topics_made_by_asking(talk: Conversation) -> None:
 
 
 def brokers(talk: Conversation) -> None:
-    """Send DescribeCluster."""
     talk.ask(DescribeClusterRequest(), DescribeClusterResponse)
     talk.ask(DescribeClusterRequest(), DescribeClusterResponse, version=0)
 
@@ -114,7 +111,6 @@ def hidden_topics(talk: Conversation) -> None:
 
 
 def denied_topics(talk: Conversation) -> None:
-    """Deny one right of topics after the other."""
     for right in (
         Operation.READ,
         Operation.WRITE,
@@ -137,7 +133,6 @@ def denied_topics(talk: Conversation) -> None:
 
 
 def denied_ids(talk: Conversation) -> None:
-    """Deny rights of groups and transactional ids."""
     group, name = talk.name("group"), talk.name("id")
     talk.coordinated(group, CoordinatorKind.GROUP)
     talk.coordinated(name, CoordinatorKind.TRANSACTION)

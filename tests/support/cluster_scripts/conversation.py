@@ -34,8 +34,6 @@ _PATIENCE = 100
 
 
 class Setting(Enum):
-    """The setup of a script's brokers."""
-
     PLAIN = "plain"
     FORGETFUL = "forgetful"
     """The brokers forget producers and transactional ids within a second."""
@@ -105,7 +103,6 @@ class Conversation:
     # -- asking
 
     def ask(self, message: Message, answer: type[M], version: int | None = None, on: str = "main") -> M:
-        """Send a request and record its answer."""
         self.begin(message, version, on)
         return self.end(answer, on)
 
@@ -117,14 +114,12 @@ class Conversation:
         self._cluster.send(on, message, version)
 
     def end(self, answer: type[M], on: str = "main") -> M:
-        """Wait for the answer and record it."""
         received = self._cluster.receive(on)
         assert isinstance(received, answer), received
         self.transcript.append({f"{on}: {type(received).__name__}": self.plainly.of(received)})
         return received
 
     def quietly(self, message: Message, answer: type[M], version: int | None = None) -> M:
-        """Send a request that is only setup: it is not recorded."""
         version = self._cluster.newest(ApiKey(message.API_KEY)) if version is None else version
         self._cluster.send("aside", message, version)
         received = self._cluster.receive("aside")
@@ -132,7 +127,6 @@ class Conversation:
         return received
 
     def note(self, what: str, value: Plain) -> None:
-        """Record a part of an answer that is not recorded completely."""
         self.transcript.append({what: value})
 
     def pass_ms(self, ms: int) -> None:
@@ -152,11 +146,9 @@ class Conversation:
     # -- what scripts begin with
 
     def name(self, part: str = "") -> str:
-        """Return a name that no other script has."""
         return f"{self._name}-{part}" if part else self._name
 
     def topic(self, part: str = "", partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
-        """Create a topic, wait for its leaders, and return its name."""
         name = self.name(part)
         rows = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
         made = self.quietly(
@@ -175,12 +167,9 @@ class Conversation:
         return name
 
     def id_of(self, topic: str) -> bytes:
-        """Return the id of a topic that the script has created."""
         return self._ids[topic]
 
     def coordinated(self, key: str, kind: CoordinatorKind) -> str:
-        """Wait until a group or transactional id has a coordinator, and return it."""
-
         def is_found() -> bool:
             asked = FindCoordinatorRequest("", kind.value, [key])
             return not self.quietly(asked, FindCoordinatorResponse).coordinators[0].error_code

@@ -28,7 +28,6 @@ def where_it_begins(talk: Conversation) -> None:
 
 
 def what_does_not_exist(talk: Conversation) -> None:
-    """Fetch missing topics, by name and id, and missing partitions."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a"))
     topics = [
@@ -73,7 +72,6 @@ def how_long(talk: Conversation) -> None:
 
 
 def sessions(talk: Conversation) -> None:
-    """Use a session, which answers only changes, and remove partitions from it."""
     topic = talk.topic(partitions=3)
     produce(talk, topic, batch(b"a"))
     parts = [part(partition=each) for each in range(3)]
@@ -106,7 +104,6 @@ def epochs_of_sessions(talk: Conversation) -> None:
 
 
 def errors_in_sessions(talk: Conversation) -> None:
-    """Check that a session repeats errors, also for a topic that was deleted."""
     topic, doomed = talk.topic(), talk.topic("doomed")
     topics = [
         FetchTopic(topic, talk.id_of(topic), [part(5), part(partition=7)]),

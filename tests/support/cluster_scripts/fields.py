@@ -86,7 +86,6 @@ class Plainly:
         self._counts: Counter[str] = Counter()
 
     def of(self, answer: Message) -> dict[str, Plain]:
-        """Return the fields of an answer by name, without defaults."""
         return self._structure(type(answer).__name__, answer)
 
     def _structure(self, path: str, structure: Structure) -> dict[str, Plain]:

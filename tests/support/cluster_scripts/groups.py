@@ -16,8 +16,6 @@ _TYPE, _PROTOCOL = "shareq", "slots"
 
 
 class _Node(NamedTuple):
-    """A member of a group, on a connection of its own."""
-
     talk: Conversation
     group: str
     name: str
@@ -27,7 +25,6 @@ class _Node(NamedTuple):
     instance_id: str | None = None
 
     def begin_join(self, metadata: bytes) -> None:
-        """Send a JoinGroup."""
         request = JoinGroupRequest(
             self.group,
             self.session_ms,
@@ -48,7 +45,6 @@ class _Node(NamedTuple):
         return self.end_join()
 
     def enter(self, metadata: bytes) -> _Node:
-        """Ask for a member id, and return the node with it, before it has joined."""
         answer = self.join(metadata)
         assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
         return self._replace(member_id=answer.member_id)
@@ -139,7 +135,6 @@ def changed_members(talk: Conversation) -> None:
 
 
 def a_member_leaves(talk: Conversation) -> None:
-    """Leave the group: the other member notices and is alone."""
     first, second = _two(talk)
     first.leave()
     second.beat(2)
@@ -149,7 +144,6 @@ def a_member_leaves(talk: Conversation) -> None:
 
 
 def a_silent_member(talk: Conversation) -> None:
-    """Stop heartbeats: the member is removed after its session timeout."""
     first, second = _two(talk, session_ms=900)
     for _ in range(4):
         talk.pass_ms(300)
@@ -182,7 +176,6 @@ def no_assignment(talk: Conversation) -> None:
 
 
 def the_first_members(talk: Conversation) -> None:
-    """Join the first members at once: they wait for each other and form one generation."""
     first, second = _node(talk, "first").enter(b"one"), _node(talk, "second").enter(b"two")
     first.begin_join(b"one")
     talk.pass_ms(100)

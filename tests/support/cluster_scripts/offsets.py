@@ -50,7 +50,6 @@ def offsets_by_name(talk: Conversation) -> None:
 
 
 def offsets_by_time(talk: Conversation) -> None:
-    """Ask for the first record at or after a timestamp."""
     topic = talk.topic()
     for value, time in ((b"a", 0), (b"b", 20), (b"c", 10), (b"d", 20)):
         produce(talk, topic, batch(value, timestamp_ms=TIMESTAMP_MS + time))

@@ -92,7 +92,6 @@ def a_new_epoch_begins_with_zero(talk: Conversation) -> None:
 
 
 def sequences_wrap(talk: Conversation) -> None:
-    """Produce beyond sequence 2^31-1, which continues at 0."""
     topic, producer = talk.topic(), begin_producer(talk)
     produce(talk, topic, batch(b"a", b"b", producer=producer, sequence=2**31 - 2))
     produce(talk, topic, batch(b"c", producer=producer, sequence=0))

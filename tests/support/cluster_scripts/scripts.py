@@ -19,8 +19,6 @@ from tests.support.cluster_scripts.conversation import Conversation, Setting
 
 
 class Script(NamedTuple):
-    """A script, and the setting it runs in."""
-
     play: Callable[[Conversation], None]
     setting: Setting = Setting.PLAIN
 

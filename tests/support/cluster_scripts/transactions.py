@@ -93,7 +93,6 @@ def what_is_refused(talk: Conversation) -> None:
 
 
 def a_new_owner_aborts(talk: Conversation) -> None:
-    """Send InitProducerId during a transaction: it aborts it, and asks the client to retry."""
     topic, name = talk.topic(), talk.name("id")
     old = begin_producer(talk, name)
     _add(talk, name, old, topic)

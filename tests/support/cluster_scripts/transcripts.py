@@ -20,14 +20,12 @@ _FOLDER: Final = Path(__file__).with_name("recorded")
 
 
 def play(script: Script, cluster: Cluster) -> Conversation:
-    """Run a script and return its conversation."""
     talk = Conversation(cluster, script.name)
     script.play(talk)
     return talk
 
 
 def lines_of(transcript: Sequence[Plain]) -> list[str]:
-    """Return a transcript as lines of its file."""
     return [json.dumps(entry, sort_keys=True) for entry in transcript]
 
 
@@ -42,7 +40,6 @@ def write(script: Script, release: KafkaRelease, lines: Sequence[str]) -> None:
 
 
 def names(release: KafkaRelease) -> set[str]:
-    """Return the scripts that have a transcript."""
     return {path.stem for path in (_FOLDER / release.name).glob("*.jsonl")}
 
 

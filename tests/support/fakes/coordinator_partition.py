@@ -18,8 +18,6 @@ PRODUCER = ProducerEpoch(7, 2)
 
 
 class Rig:
-    """A partition with its log, and the answers in order of arrival."""
-
     def __init__(self, settings: CoordinatorLogSettings | None = None, *, leads: bool = True) -> None:
         self.ports = FakeHost(**{TOPIC: 1})
         self.log = self.ports.logs.get(TOPIC, 0)
@@ -40,7 +38,6 @@ class Rig:
         return made
 
     def unloaded(self, new_shard: Callable[[], NoteShard], *, leads: bool = True) -> CoordinatorPartition[NoteShard]:
-        """Return a partition that has loaded nothing yet."""
         env, settings = self.ports.env, self.settings
         return CoordinatorPartition(env, self.log, new_shard, NOTE_SERDE, settings, LoadTurns(), leads=leads)
 
@@ -56,7 +53,6 @@ class Rig:
         return pending
 
     def park(self, name: str) -> tuple[Pending[HeartbeatResponse], int]:
-        """Return a waiting request and its token."""
         tokens: list[int] = []
 
         def operation(token: int) -> CoordinatorResult[None]:

@@ -41,7 +41,6 @@ class MemoryWire:
         self.connection = Connection(ConnectionProtocol(str(address), "me", None), self, MAX_FRAME_BYTES)
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return a context without a deadline: nothing waits."""
         return contextlib.nullcontext()
 
     async def writable(self) -> None:
@@ -70,7 +69,6 @@ class MemoryWire:
         return step(dialogue, answer)
 
     def probe(self) -> str | None:
-        """Return how the connection has ended."""
         return "closed the connection" if self._cut else None
 
     def end(self) -> None:
@@ -102,7 +100,6 @@ class MemoryDriver:
         self.time += seconds
 
     async def open(self, address: Address, name: str, by: float) -> Connection:
-        """Connect to a broker; Unreachable if there is none."""
         self.bounds.append(by)
         self.on_open(address)
         if address not in self.brokers:
@@ -113,7 +110,6 @@ class MemoryDriver:
         return wire.connection
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Let all exchanges see their results."""
         for exchange in exchanges:
             await exchange.settled()
 

@@ -126,7 +126,6 @@ class FalseBroker:
 
 
 def bend(said: Structure, rng: Random) -> None:
-    """Change one field of a message to a value that a broker should not send."""
     holder: Any = rng.choice(list(_structures(said)))
     names = [name for name in _fields(holder) if getattr(holder, name, None) is not None]
     if not names:
@@ -157,7 +156,6 @@ def _bent_value(name: str, value: Any, rng: Random) -> Any:
 
 
 def _structures(said: Any) -> Iterator[Any]:
-    """Yield a message and everything in it that has fields."""
     yield said
     for name in _fields(said):
         value = getattr(said, name, None)

@@ -28,8 +28,6 @@ CLIENT: Final = Client("client", "/127.0.0.1")
 
 
 class OpenConnection:
-    """A peer's connection that stays open."""
-
     id = 1
     closed = False
 
@@ -92,7 +90,6 @@ class GroupRig:
         return begun(self.ports.env, self.service.share.heartbeat(request, CLIENT, CONNECTION))
 
     def join(self, member: str = "m", *topics: str, group: str = "g") -> ShareGroupHeartbeatResponse:
-        """Join a share-group member and return its answer."""
         request = heartbeat(member, 0, *(topics or ("t",)), group=group)
         answer = self.ports.answer(self.beat(request))
         assert answer.error_code == ErrorCode.NONE, answer
@@ -104,7 +101,6 @@ class GroupRig:
 
 
 def heartbeat(member: str, epoch: int, *topics: str, group: str = "g") -> ShareGroupHeartbeatRequest:
-    """Build a heartbeat; without topics the subscription is unchanged."""
     return ShareGroupHeartbeatRequest(
         group_id=group, member_id=member, member_epoch=epoch, subscribed_topic_names=list(topics) or None
     )

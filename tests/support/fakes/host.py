@@ -50,5 +50,4 @@ class FakeHost:
         return pending.value
 
     def impossible_topics(self) -> None:
-        """Make every later creation of internal topics fail."""
         self.topics.failure = OSError(28, "No space left on device")

@@ -10,8 +10,6 @@ from shareq.protocol.errors import NO_ERROR, ApiError
 
 
 class MemoryKept:
-    """A `KeptByNodes` in memory."""
-
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self.state = MetaState()
         self.secret = bytes(32)
@@ -31,7 +29,6 @@ class MemoryKept:
         return answer
 
     def change(self, changes: Sequence[MetaChange]) -> None:
-        """Apply changes as if another node had made them."""
         for change in changes:
             self.state.apply(change)
         for listener in self._listeners:

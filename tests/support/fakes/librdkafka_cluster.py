@@ -51,7 +51,6 @@ class LibrdkafkaCluster:
         return found.decode()
 
     def create_topic(self, topic: str, partitions: int) -> None:
-        """Create a topic with one replica."""
         _done(self._call.rd_kafka_mock_topic_create(self._cluster, topic.encode(), partitions, 1))
 
     def lead(self, topic: str, partition: int, broker: int) -> None:
@@ -65,7 +64,6 @@ class LibrdkafkaCluster:
         _done(self._call.rd_kafka_mock_broker_set_rtt(self._cluster, broker, _LOST_AFTER_MS))
 
     def kill(self, broker: int) -> None:
-        """Make a broker drop its connections and accept no new ones."""
         _done(self._call.rd_kafka_mock_broker_set_down(self._cluster, broker))
 
     def __enter__(self) -> Self:
@@ -83,7 +81,6 @@ def _done(error: int) -> None:
 
 
 def _library() -> ctypes.CDLL:
-    """Return the library that confluent-kafka has loaded."""
     folder = Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs"
     library = ctypes.CDLL(str(next(folder.glob("librdkafka-*.so*"))))
     for name, (result, arguments) in _SIGNATURES.items():

@@ -58,8 +58,6 @@ async def take(_into: Snapshot, _services: Services) -> Ends:
 
 
 class HeardMemorySources(MemorySources):
-    """A `HeardSources` in memory. `announce` calls the listeners."""
-
     def __init__(self, metadata: MetadataStore) -> None:
         super().__init__(metadata)
         self._listeners: list[Callable[[RecordSource], None]] = []
@@ -68,14 +66,11 @@ class HeardMemorySources(MemorySources):
         self._listeners.append(on_high_watermark)
 
     def announce(self, topic: str, partition: int) -> None:
-        """Announce that the partition's high watermark moved."""
         for listener in self._listeners:
             listener(self.get(topic, partition))
 
 
 class HeardMemoryLogs(MemoryLogs):
-    """A `FetchedLogs` in memory. `announce` calls the listeners."""
-
     def __init__(self, metadata: MetadataStore) -> None:
         super().__init__(metadata)
         self._listeners: list[Callable[[FetchedLog], None]] = []
@@ -87,7 +82,6 @@ class HeardMemoryLogs(MemoryLogs):
         self._listeners.append(on_log_start)
 
     def announce(self, log: MemoryLog) -> None:
-        """Announce that an end of the log moved."""
         for listener in self._listeners:
             listener(log)
 

@@ -35,8 +35,6 @@ T = TypeVar("T")
 
 
 class _Queued(NamedTuple):
-    """An append that is not durable."""
-
     end_offset: int
     on_durable: OnDurable | None
 
@@ -62,7 +60,6 @@ class MemoryBatches:
         return header
 
     def truncate(self, end_offset: int) -> None:
-        """Remove everything at or after `end_offset`."""
         self.batches = [each for each in self.batches if read_header(each).base_offset < end_offset]
         self.end_offset = end_offset
 
@@ -191,11 +188,9 @@ class MemoryLog:
 
     @property
     def queued(self) -> int:
-        """The number of appends that are not durable."""
         return len(self._queued)
 
     def make_durable(self, count: int | None = None) -> int:
-        """Make the oldest `count` appends durable, or all; return their number."""
         done, self._queued = self._queued[:count], self._queued[len(self._queued[:count]) :]
         for queued in done:
             self.high_watermark = queued.end_offset
@@ -204,7 +199,6 @@ class MemoryLog:
         return len(done)
 
     def lose(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
-        """Lose the appends that are not durable, and notify each in order."""
         lost, self._queued = self._queued, []
         self.contents.truncate(self.high_watermark)
         self.producers.roll_back(self.high_watermark)
@@ -241,8 +235,6 @@ class MemoryLog:
 
 
 class MemoryLogs:
-    """A `CoordinatorLogs`: one log for each partition of the topics that exist."""
-
     def __init__(self, metadata: MetadataImage) -> None:
         self._metadata = metadata
         self._logs: dict[tuple[str, int], MemoryLog] = {}
@@ -258,11 +250,9 @@ class MemoryLogs:
         return found
 
     def forget(self, topic: str, partition: int) -> None:
-        """Forget the partition's log, so that the next one is new."""
         del self._logs[topic, partition]
 
     def collect(self) -> None:
-        """End a tick: append what was collected."""
         callbacks = self._before_append.copy()
         self._before_append.clear()
         for callback in callbacks:
@@ -279,7 +269,6 @@ class MemoryLogs:
         return durable
 
     def lose_all(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
-        """End the tick, and fail all its writes."""
         self.collect()
         for log in list(self._logs.values()):
             log.lose(error)
@@ -361,7 +350,6 @@ class MemorySource:
         return self._answered(lambda: None if at is None else Found(at, self.times[at]))
 
     def answer(self, error: ErrorCode = ErrorCode.NONE) -> None:
-        """Complete the held answers, with this error if given."""
         due, self._held = self._held, []
         for each in due:
             each(error)
@@ -375,8 +363,6 @@ class MemorySource:
 
 
 class MemorySources:
-    """A `RecordSources`: one source for each partition of the topics that exist."""
-
     believes_absence = True
 
     def __init__(self, metadata: MetadataImage) -> None:

@@ -36,7 +36,6 @@ class Asked:
 
     @property
     def connection(self) -> Connection:
-        """Return the client's end of the connection."""
         assert isinstance(self.transport.protocol, LoopWire)
         return self.transport.protocol.connection
 
@@ -44,7 +43,6 @@ class Asked:
         return frame(response_header(*self._head) + message.encode(self.version))
 
     def answer(self, message: Message) -> None:
-        """Answer, unless the connection has ended."""
         self.transport.feed(self.frame(message))
 
 
@@ -63,7 +61,6 @@ class MemoryBroker:
 
     @property
     def messages(self) -> list[Message]:
-        """Return the requests received, except ApiVersions."""
         return [each.message for each in self.asked]
 
     def handle(self, transport: MemoryTransport, data: bytes) -> None:
@@ -78,7 +75,6 @@ class MemoryBroker:
         self.says(asked)
 
     def hang_up(self) -> None:
-        """End all connections, as a killed process does."""
         for transport in list(self.open):
             transport.lose(ConnectionResetError(ECONNRESET, "Connection reset by peer"))
 
@@ -119,7 +115,6 @@ class MemoryTransport(asyncio.Transport):
         self.lose(None)
 
     def feed(self, data: bytes) -> None:
-        """Send bytes to the client in a later turn of the loop."""
         self._loop.call_soon(self._feed, data)
 
     def lose(self, error: Exception | None) -> None:
@@ -151,7 +146,6 @@ class _NothingReady(selectors.SelectSelector):
         self._looks = 0
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        """Advance the time by what the loop would wait."""
         self._looks += 1
         if timeout is None or self._looks > MANY_LOOKS:
             raise RuntimeError("the loop waits for what does not come")
@@ -185,7 +179,6 @@ class MemoryLoop(asyncio.SelectorEventLoop):
 
 
 def play(scene: Callable[[MemoryLoop], Coroutine[Any, Any, T]], brokers: dict[Address, MemoryBroker]) -> T:
-    """Run a scene on a loop with these brokers."""
     with asyncio.Runner(loop_factory=lambda: MemoryLoop(brokers)) as runner:
         loop = runner.get_loop()
         assert isinstance(loop, MemoryLoop)

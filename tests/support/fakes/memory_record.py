@@ -8,8 +8,6 @@ from shareq.broker.metadata.changes import MetaDb
 
 
 class MemoryRecord:
-    """The `FirstRecord` of a database in memory."""
-
     def __init__(self, db: MemoryMetaDb) -> None:
         self.name = "meta.db"
         self._db = db

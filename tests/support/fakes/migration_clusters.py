@@ -57,7 +57,6 @@ class Fate:
             self.late.pop(0)()
 
     def loses(self) -> bool:
-        """Return whether an answer is lost."""
         lost = self._random.random() < self.lose
         self.happened["lost"] += lost
         return lost
@@ -94,7 +93,6 @@ class Log:
         return offset
 
     def produce(self, batch: bytes | bytearray) -> int:
-        """Append as a producer does; raise a broker's errors."""
         header = validate_batch(batch)
         if isinstance(header, ErrorCode):
             raise BrokerError(header, "Produce")
@@ -123,7 +121,6 @@ class Log:
                 yield batch
 
     def records(self) -> list[Record]:
-        """Return the records that a read_committed reader gets from the log start on."""
         found: list[Record] = []
         gone = {(one.producer_id, one.first_offset) for one in self.aborted}
         for batch in self.batches:
@@ -177,7 +174,6 @@ class MemoryCluster:
         self.read = 0
 
     def make(self, topic: Topic) -> None:
-        """Create a topic, as its operator does."""
         self._made += 1
         self.known[topic.name] = topic._replace(topic_id=f"{self.name}{self._made}")
         for number in range(topic.partitions):
@@ -269,22 +265,17 @@ class MemoryCluster:
 
 
 class MemorySource(MemoryCluster):
-    """The cluster that is migrated from."""
-
     def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
         return [each for each in self.known.values() if wanted(each.name, each.is_internal)]
 
 
 class MemoryTarget(MemoryCluster):
-    """The cluster that is migrated to."""
-
     def topics(self, names: Collection[str]) -> Mapping[str, Topic]:
         self.fate.at()
         return {name: self.known[name] for name in names if name in self.known}
 
 
 def _ends(log: Log, aborted: Aborted) -> int:
-    """Return the offset of the marker of an aborted transaction."""
     return min(
         header.base_offset
         for batch in log.batches
@@ -311,7 +302,6 @@ def compact(log: Log, random: Random) -> None:
 
 
 def keep_last(log: Log) -> None:
-    """Compact a log to the last record of each key."""
     last = {each.key: each.offset for each in log.records()}
     left: list[bytes] = []
     for batch in log.batches:
@@ -331,7 +321,6 @@ def _encoded(header: BatchHeader, records: Sequence[Record]) -> bytes:
 
 
 def fill(log: Log, random: Random, batches: int) -> None:
-    """Append batches of every kind that a broker's log may have."""
     for _ in range(batches):
         _KINDS[random.randrange(len(_KINDS))](log, random)
 

@@ -14,7 +14,6 @@ NOTE_SERDE = GROUP_SERDE
 
 
 def note(name: str, number: int = 0) -> CoordinatorRecord:
-    """Return a record with a name and a number."""
     return CoordinatorRecord(ShareGroupMetadataKey(name), ShareGroupMetadataValue(number, 0))
 
 
@@ -83,5 +82,4 @@ class NoteShard:
 def result(
     response: str, *records: CoordinatorRecord, answers: Sequence[LateAnswer] = (), atomic: bool = True
 ) -> CoordinatorResult[str]:
-    """Return the result of an operation of these tests."""
     return CoordinatorResult(response, records, tuple(answers), atomic)

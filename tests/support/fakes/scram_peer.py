@@ -19,8 +19,6 @@ SCRAM_LOGIN: Final = {
 
 
 def wants_iterations(count: int) -> dict[ApiKey, Script]:
-    """Return the scripts of the login."""
-
     def answer(request: Message) -> Message:
         assert isinstance(request, SaslAuthenticateRequest)
         first = bytes(request.auth_bytes).decode()

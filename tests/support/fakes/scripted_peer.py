@@ -109,7 +109,6 @@ class ScriptedBroker:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def hang_up(self) -> None:
-        """End all connections; new ones are accepted."""
         for sock in list(self._open):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)

@@ -99,7 +99,6 @@ class ShareCluster:
         self.epoch += 1
 
     def hang_up(self, node: int) -> None:
-        """End the node's connections, and with them its sessions."""
         self.nodes[node].sessions.clear()
         self.nodes[node].broker.hang_up()
 
@@ -209,12 +208,10 @@ class ShareCluster:
 
 
 def topic_partition(partition: int) -> TopicIdPartition:
-    """Return a partition of the one topic."""
     return TOPIC_ID, partition
 
 
 def batches_of_offsets(ready: list[tuple[int, int]]) -> bytes:
-    """Return a batch for each range, with each record's offset as its value."""
     return b"".join(
         bytes(
             build_batch(

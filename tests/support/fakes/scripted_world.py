@@ -23,8 +23,6 @@ ID = b"t" * 16
 
 
 class Clock:
-    """A clock that only sleeping moves."""
-
     def __init__(self) -> None:
         self.now = 1000.0
         self.slept: list[float] = []
@@ -48,7 +46,6 @@ class World:
         self.clock = Clock()
 
     def broker(self, node: int | None = None, family: socket.AddressFamily = socket.AF_INET) -> ScriptedBroker:
-        """Return a broker that knows the cluster, and is one of its nodes if a number is given."""
         broker = ScriptedBroker({ApiKey.METADATA: self.metadata, ApiKey.FETCH: fetched}, family=family)
         self.brokers.append(broker)
         if node is not None:

@@ -27,7 +27,6 @@ def offsets(fetched: FetchedPartition) -> list[tuple[int, int]]:
 
 
 def transactional(source: MemorySource, *values: int) -> None:
-    """Append one transactional batch of producer 9."""
     records = [RecordData(None, str(value).encode()) for value in values]
     source.contents.add(
         build_batch(records, timestamp_ms=1, producer_id=9, producer_epoch=0, base_sequence=0, transactional=True)

@@ -11,8 +11,6 @@ from tests.support.fakes.share_states import KeptState
 
 
 class Waiter:
-    """A parked fetch that counts its wake-ups."""
-
     def __init__(self, group_id: str = "g") -> None:
         self.group_id = group_id
         self.looks = 0
@@ -29,7 +27,6 @@ class Waiter:
 
 
 def filled(records: int = 3, *, believes_absence: bool = True) -> ShareRig:
-    """Return a rig with records in both partitions, each in a batch of its own."""
     rig = ShareRig(believes_absence=believes_absence)
     for partition in (0, 1):
         for number in range(records):

@@ -28,8 +28,6 @@ LOCK_MS: Final = 1_000
 
 
 class ShareRig:
-    """A `SharePartitionManager` and everything around it."""
-
     def __init__(self, *, initialized: bool = True, believes_absence: bool = True) -> None:
         self.clock = VirtualClock()
         self.env = Environment(self.clock, Random(1), cast(Fs, None))
@@ -84,7 +82,6 @@ class ShareRig:
     def acknowledge(
         self, first: int, last: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT, member: str = "m"
     ) -> Pending[ErrorCode]:
-        """Acknowledge on partition 0."""
         return self.manager.acknowledge(self.leader(), member, [AckBatch(first, last, [kind])])
 
 

@@ -19,8 +19,6 @@ T = TypeVar("T")
 
 @dataclass
 class KeptState:
-    """One share partition's state."""
-
     state_epoch: int
     start_offset: int = -1
     batches: Sequence[StateBatch] = ()
@@ -45,11 +43,9 @@ class MemoryShareStates:
 
     @property
     def held(self) -> int:
-        """The number of held answers."""
         return len(self._held)
 
     def answer(self, count: int | None = None) -> None:
-        """Give the oldest `count` answers, or all there are now."""
         due, self._held = self._held[:count], self._held[len(self._held[:count]) :]
         for each in due:
             each()
@@ -140,8 +136,6 @@ class MemoryShareStates:
 
 
 class NotedShareLeaders:
-    """A `ShareLeaders` that records its notifications in order."""
-
     def __init__(self) -> None:
         self.replaced: list[SharePartitionKey] = []
         self.deleted: list[SharePartitionKey] = []

@@ -71,7 +71,6 @@ class SlotOwner:
         return taken.value
 
     def load(self) -> list[bytes]:
-        """Read the log as the runtime does."""
         found: list[bytes] = []
         offset = self.log.log_start_offset
         while offset < self.log.high_watermark:

@@ -59,7 +59,6 @@ class SmallCluster:
         self.refuse.setdefault(kind, []).extend(codes)
 
     def append(self, batch: bytearray) -> int:
-        """Append another program's batch, unchecked."""
         base = self.end
         stamp(batch, base, 0)
         self.batches.append(bytes(batch))
@@ -184,7 +183,6 @@ class SmallLink:
         return answer
 
     def answer_one(self) -> None:
-        """Let the cluster handle the oldest waiting request."""
         waiting = self.waiting.popleft()
         waiting.answer.complete(self._cluster.handle(waiting.message))
 
@@ -193,7 +191,6 @@ class SmallLink:
             self.answer_one()
 
     def lose_one(self, failure: Failure = Failure.LOST, *, handled: bool = False) -> None:
-        """Lose the oldest request, or its answer."""
         waiting = self.waiting.popleft()
         if handled:
             self._cluster.handle(waiting.message)

@@ -45,7 +45,6 @@ class FakeSocket(asyncio.Transport):
         return len(self.sent)
 
     def take(self, size: int | None = None) -> bytes:
-        """Read as the peer."""
         size = len(self.sent) if size is None else size
         taken = bytes(self.sent[:size])
         del self.sent[:size]
@@ -130,7 +129,6 @@ class TlsPeer:
         self.exchange()
 
     def exchange(self) -> None:
-        """Deliver to each side what the other has sent so far."""
         if data := self._outgoing.read():
             self.stream.data_received(data)
         self.host.clock.run_tick()
@@ -155,7 +153,6 @@ class TlsPeer:
         return b"".join(found)
 
     def ended(self) -> bool:
-        """Return whether close_notify came, so that the end was no accident."""
         self._incoming.write(self.socket.take())
         try:
             return self.tls.read(1) == b""
@@ -165,7 +162,6 @@ class TlsPeer:
             return False
 
     def say_goodbye(self) -> None:
-        """Send close_notify, and nothing after it."""
         try:
             self.tls.unwrap()
         except ssl.SSLWantReadError:

@@ -63,7 +63,6 @@ class MemoryTopics:
         return image
 
     def lag_behind(self, name: str, partitions: int) -> None:
-        """Show the topic with fewer partitions than it has, as a lagging mirror does."""
         assert partitions < self._topics[name].partitions
         self._topics[name] = self._topics[name]._replace(partitions=partitions)
 

@@ -58,7 +58,6 @@ class TransactionRig(GroupRig):
         return self._producer_id
 
     def begun(self, *partitions: TopicPartition, name: str = "x") -> ProducerEpoch:
-        """Return a producer with a transaction in these partitions and one record in each."""
         answer = self.ports.answer(self.init(name))
         assert answer.error is NONE
         producer = ProducerEpoch(answer.producer_id, answer.producer_epoch)

@@ -53,7 +53,6 @@ class OddBatch:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def expected(self, kind: str, codec: Compression) -> Answer:
-        """Return the answer of `ours` or `apache`."""
         if kind == "ours" and self.ours is not None:
             return self.ours
         return self.opened if self.opened is not None and codec is not Compression.NONE else self.apache
@@ -75,7 +74,6 @@ def _bad_times(*records: int) -> Answer:
 
 
 def odd_batches(now_ms: int, codec: Compression) -> dict[str, OddBatch]:
-    """Return all cases by name. `now_ms` is the batches' timestamp."""
     build = partial(raw_batch, codec=codec, timestamp_ms=now_ms)
     one, other = raw_record(0), raw_record(1)
     packed = codec is not Compression.NONE

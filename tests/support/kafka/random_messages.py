@@ -26,8 +26,6 @@ from shareq.protocol.primitives import Message, Structure, Tags
 
 @dataclass(frozen=True)
 class KnownMessage:
-    """A message with its generated classes."""
-
     name: str
     kind: Kind
     api_key: int | None
@@ -76,7 +74,6 @@ _LAST_OF_4_3: Final = ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
 
 def message_versions(name: str) -> Iterator[tuple[KnownMessage, int]]:
-    """Yield a message with each of its versions."""
     known = known_messages()[name]
     for version in known.versions:
         yield known, version
@@ -91,7 +88,6 @@ class RandomMessages:
         self._unknown_tags = unknown_tags and not tame
 
     def message(self, known: KnownMessage, version: int) -> Message:
-        """Return a message that the version can express."""
         made = self._struct(known, known.codec.layouts.by_version[version], 0)
         assert isinstance(made, Message)
         return made

@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 
 class Status(NamedTuple):
-    """The fields of a status that the passes read."""
-
     name: str
     state: int = 0
     delivery_count: int = 1

@@ -30,12 +30,10 @@ def message(*fields: dict[str, Any], **keys: Any) -> str:
 
 
 def generated_text(*texts: str) -> str:
-    """Return the module generated from schema texts."""
     return module_text([parse_message(text, "rpc/Test.json") for text in texts], "4.3.1")
 
 
 def generated_module(*texts: str) -> ModuleType:
-    """Return the module generated from schema texts, executed."""
     module = ModuleType("generated_for_a_test")
     exec(compile(generated_text(*texts), str(Path("generated_for_a_test.py")), "exec"), module.__dict__)  # our own text
     return module

@@ -21,7 +21,6 @@ def numbered(
     transactional: bool = False,
     timestamp_ms: int = TIMESTAMP_MS,
 ) -> bytes:
-    """Return one batch of an idempotent producer."""
     return bytes(
         build_batch(
             [RecordData(None, value) for value in values],
@@ -64,7 +63,6 @@ def end(
     now_ms: int = TIMESTAMP_MS,
     on_durable: OnDurable | None = None,
 ) -> AppendInfo | ErrorCode:
-    """Append a producer's marker without flushing, whether or not it has a transaction."""
     marker = build_end_transaction_marker(
         commit=commit, producer_id=producer, producer_epoch=0, coordinator_epoch=0, timestamp_ms=now_ms
     )
@@ -72,7 +70,6 @@ def end(
 
 
 def batches_of(log: PartitionLog) -> list[tuple[BatchHeader, ControlType | None]]:
-    """Return every batch of every segment file, and its marker's type."""
     found = []
     for segment in log.segments:
         data = segment.read_at(0, segment.size)

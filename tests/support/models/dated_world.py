@@ -25,8 +25,6 @@ class TooEarly(AssertionError):
 
 
 class DatedWorld(OrderWorld):
-    """One history; half of them have order by key."""
-
     def __init__(self, seed: int, *, failures: bool = True) -> None:
         self.dates: dict[int, int] = {}  # by the sender, by offset
         self.given: dict[int, int] = {}  # by who gave it back, or by the group, since that is durable

@@ -8,6 +8,5 @@ from shareq.protocol.records.keys import KeyHashes
 
 
 def key_hashes(keys: Mapping[int, int]) -> KeyHashes:
-    """Return these hashes, by offset in any order."""
     offsets = sorted(keys)
     return KeyHashes(offsets, [keys[each] for each in offsets])

@@ -99,7 +99,6 @@ class OrderWorld:
         self._say(f"log end {len(self.log)}")
 
     def compact(self) -> None:
-        """Remove some records from the log, and batches left empty."""
         for record in self.log[:-10]:
             if self.rng.random() < 0.1:
                 record.gone = True
@@ -122,7 +121,6 @@ class OrderWorld:
     # -- what may happen
 
     def step(self) -> None:
-        """Make one event and judge the records in flight."""
         events: list[tuple[int, Callable[[], object]]] = [
             (8, self.fetch),
             (8, self.acknowledge),
@@ -183,11 +181,9 @@ class OrderWorld:
         return bool(acquired) or core.next_fetch_offset() != offset
 
     def _dated(self, _spans: Sequence[Span]) -> Sequence[DatedRange]:
-        """Return the ranges of a read that their headers delay."""
         return ()
 
     def _later(self, _acks: Sequence[AckBatch]) -> Sequence[Later]:
-        """Return the redelivery times of these releases."""
         return ()
 
     def _keys(self, first: int, last: int, spans: Sequence[Span]) -> dict[int, int]:
@@ -204,7 +200,6 @@ class OrderWorld:
         return None if record.gone else record.key
 
     def acknowledge(self, kinds: Sequence[int] = (ACCEPT, ACCEPT, RELEASE, REJECT, RENEW)) -> None:
-        """Acknowledge some records of one member."""
         held = [view for view in self._views() if view.state is RecordState.ACQUIRED]
         if not held:
             return
@@ -216,7 +211,6 @@ class OrderWorld:
         self._do(lambda: self.core.acknowledge(member, acks, self.now_ms, self._later(acks)).effects)
 
     def end_write(self, error: ErrorCode | None = None) -> None:
-        """Complete the oldest state write."""
         if not self.writes:
             return
         write = self.writes.pop(0)
@@ -239,7 +233,6 @@ class OrderWorld:
         self.delays = [each for each in self.delays if not _among(each, write.batches)] + list(write.delays)
 
     def wait(self) -> None:
-        """Let time pass, and what is due happen."""
         self.now_ms += self.rng.choice((10, 60, 500))
         due = self.core.next_deadline_ms()
         self._say(f"it is {self.now_ms}")
@@ -252,13 +245,11 @@ class OrderWorld:
         self._do(lambda: self.core.release_acquired_records(member, self.now_ms))
 
     def bury(self) -> None:
-        """Write some dead letters."""
         if self.dead:
             first, last = self.dead.pop(0)
             self._do(lambda: self.core.on_dead_letters_done(first, last))
 
     def trim(self) -> None:
-        """Move the log start."""
         if self.batches:
             span = self.rng.choice(self.batches)
             if span.base_offset <= self.core.end_offset:
@@ -266,7 +257,6 @@ class OrderWorld:
                 self._say(f"log start {self.log_start}")
 
     def reload(self) -> None:
-        """Crash the leader; a new one loads the durable state."""
         self._say("crash")
         for write in self.writes:
             if self.rng.random() < 0.5:  # it had reached the disk; the ones behind it had not
@@ -277,7 +267,6 @@ class OrderWorld:
         self.core = self._loaded()
 
     def switch(self) -> None:
-        """Switch order by key on or off at run time."""
         if self.rng.random() < 0.5:
             self.settings = self.settings._replace(order_by_key=not self.settings.order_by_key)
         else:
@@ -383,7 +372,6 @@ class OrderWorld:
         self.delivered[key] = max(offset, self.delivered.get(key, -1))
 
     def drain(self) -> None:
-        """Accept all remaining records, and check that this ends."""
         self.failures = False
         for _ in range(4 * len(self.log) + 100):
             while self.writes:

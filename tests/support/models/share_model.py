@@ -53,11 +53,9 @@ class ShareModel:
     # -- helpers
 
     def cells(self) -> dict[int, Cell]:
-        """Return every cell in flight, by offset."""
         return {offset: cell for group in self.groups for offset, cell in sorted(group.cells.items())}
 
     def complete(self) -> int:
-        """Return DeliveryCompleteCount, counted from the cells."""
         return sum(offset >= self.start and cell.state in TERMINAL for offset, cell in self.cells().items())
 
     def gap_start(self) -> int | None:
@@ -86,7 +84,6 @@ class ShareModel:
         return AVAILABLE
 
     def _expired(self, cell: Cell, offset: int, now: int) -> None:
-        """Release a record whose lock has expired, at once."""
         self._explode_at_start(offset)
         cell.state, cell.owner, cell.deadline = self._give_back(cell, offset, now), "", None
         cell.not_before = cell.later
@@ -136,7 +133,6 @@ class ShareModel:
     # -- fetch
 
     def holes(self) -> list[int]:
-        """Return the offsets of the active gap window that are not in flight."""
         gap, cells = self.gap_start(), self.cells()
         return [] if gap is None else [offset for offset in range(gap, self.end + 1) if offset not in cells]
 
@@ -197,7 +193,6 @@ class ShareModel:
         return taken
 
     def _leave_out(self, aborted: Sequence[tuple[int, int]], taken: dict[int, int]) -> None:
-        """Archive the acquired offsets of aborted ranges."""
         for first, last in aborted:
             for offset, cell in self.cells().items():
                 if first <= offset <= last and cell.state == ACQUIRED:
@@ -270,7 +265,6 @@ class ShareModel:
         return 0
 
     def _about(self, first: int, last: int) -> list[Group] | int:
-        """Return the batches of an acknowledgement, or an error."""
         if first < min(self.start, self.undurable):
             return INVALID_RECORD_STATE
         floor = self._floor(first)
@@ -300,7 +294,6 @@ class ShareModel:
         return True
 
     def release(self, member: str, now: int) -> Write | None:
-        """End the member's session."""
         changed: dict[int, Cell] = {}
         for group in self.groups:
             for offset, cell in sorted(group.cells.items()):
@@ -355,7 +348,6 @@ class ShareModel:
         return dead
 
     def buried(self, first: int, last: int) -> Write | None:
-        """Record that these offsets' dead letters are written or given up."""
         changed: dict[int, Cell] = {}
         for offset, cell in self.cells().items():
             if first <= offset <= last and cell.state == ARCHIVING and cell.write is None:
@@ -409,7 +401,6 @@ class ShareModel:
         self.groups = [group for group in self.groups if group.last > done]
 
     def log_start_moved(self, log_start: int) -> None:
-        """Handle a read below the log start."""
         if log_start <= self.start:
             return
         if not self.groups:
@@ -433,7 +424,6 @@ class ShareModel:
         return len(due) > 0
 
     def timeout(self, now: int) -> Write | None:
-        """Expire the locks whose deadline is at or before `now`."""
         changed: dict[int, Cell] = {}
         for group in self.groups:
             for offset, cell in sorted(group.cells.items()):
@@ -451,8 +441,6 @@ class ShareModel:
 
 @dataclass
 class _Fetch:
-    """One acquisition."""
-
     model: ShareModel
     member: str
     limited: bool

@@ -28,19 +28,16 @@ class Span:
 
 
 def spans(*ranges: tuple[int, int]) -> list[Span]:
-    """Return record batches by (base offset, last offset)."""
     return [Span(first, last) for first, last in ranges]
 
 
 def batches(first: int, last: int, size: int = 1) -> list[Span]:
-    """Return record batches of `size` offsets each that fill first..last."""
     return [Span(base, min(base + size - 1, last)) for base in range(first, last + 1, size)]
 
 
 def settings(
     *, max_deliveries: int = 5, limit: int = 2_000, lock_ms: int = 30_000, renew: bool = True
 ) -> ShareGroupSettings:
-    """Return a share group's settings."""
     return ShareGroupSettings(
         delivery_count_limit=max_deliveries,
         partition_max_record_locks=limit,
@@ -88,12 +85,10 @@ def fetch(
 def ack(
     partition: SharePartition, first: int, last: int, *types: int, member: str = "m1", now_ms: int = 0
 ) -> AckOutcome:
-    """Acknowledge one range; its write is left pending."""
     return partition.acknowledge(member, [AckBatch(first, last, list(types))], now_ms)
 
 
 def write_of(effects: Sequence[Effect]) -> WriteState:
-    """Return the one write among the effects."""
     (write,) = [effect for effect in effects if isinstance(effect, WriteState)]
     return write
 
@@ -101,14 +96,12 @@ def write_of(effects: Sequence[Effect]) -> WriteState:
 def written(
     partition: SharePartition, effects: Sequence[Effect], error: ErrorCode = ErrorCode.NONE, now_ms: int = 0
 ) -> tuple[Effect, ...]:
-    """End the write that is among the effects."""
     return partition.on_state_written(write_of(effects).write_id, error, now_ms)
 
 
 def settle(
     partition: SharePartition, first: int, last: int, *types: int, member: str = "m1", now_ms: int = 0
 ) -> WriteState:
-    """Acknowledge one range and complete its write at once."""
     outcome = ack(partition, first, last, *types, member=member, now_ms=now_ms)
     assert outcome.error is ErrorCode.NONE, outcome
     written(partition, outcome.effects, now_ms=now_ms)

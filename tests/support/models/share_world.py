@@ -70,7 +70,6 @@ class Persisted:
         return rows
 
     def batches(self) -> list[StateBatch]:
-        """Return the state batches, coalesced and ascending."""
         rows: list[StateBatch] = []
         for offset, (count, state) in sorted(self.cells.items()):
             before = rows[-1] if rows else None
@@ -175,7 +174,6 @@ class ShareWorld:
     # -- the log
 
     def append(self) -> None:
-        """Append a few record batches, sometimes after an offset gap."""
         for _ in range(self.rng.randint(1, 4)):
             if self.rng.random() < 0.1:
                 self.log_end += self.rng.randint(1, 3)
@@ -190,13 +188,11 @@ class ShareWorld:
         return [span for span in self.log if span.last_offset >= offset][:batches]
 
     def compact(self) -> None:
-        """Remove one record batch."""
         if len(self.log) > 1:
             gone = self.log.pop(self.rng.randrange(len(self.log) - 1))
             self.transcript.append(f"compact {gone.base_offset}-{gone.last_offset}")
 
     def delete_records(self) -> None:
-        """Move the log start, perhaps into a batch."""
         self.log_start = min(self.log_end, max(self.log_start, self.core.start_offset) + self.rng.randint(0, 12))
         self.log = [span for span in self.log if span.last_offset >= self.log_start]
         self.transcript.append(f"log start {self.log_start}")
@@ -392,7 +388,6 @@ class ShareWorld:
         return write
 
     def step(self) -> None:
-        """Take one random step, then compare and check."""
         if self.is_paused_at_times and self.pauses.random() < 0.1:
             self.pause(paused=not self.settings.paused)
         if self.dead and self.deaths.random() < 0.3:
@@ -475,7 +470,6 @@ class ShareWorld:
 
 
 def by_offset(letters: Iterable[DeadLetter]) -> dict[int, tuple[int, str]]:
-    """Return delivery count and cause of death by offset."""
     return {
         offset: (letter.delivery_count, letter.cause.value)
         for letter in letters

@@ -28,7 +28,6 @@ BROKER_SETTINGS: Final = {
 class CeleryScenarios:
     @pytest.fixture
     def celery(self, cluster: Helpers, tmp_path: Path) -> Iterator[Callable[..., CeleryWorkers]]:
-        """Return a maker of applications whose group has these configs."""
         made: list[CeleryWorkers] = []
 
         def make(**group_config: str) -> CeleryWorkers:

@@ -68,7 +68,6 @@ class Ledger:
 
 
 async def migrate(*words: str) -> tuple[int, list[dict[str, Any]]]:
-    """Run the command in a process of its own; return exit code and rows."""
     ran = await begun(*words)
     out, _ = await ran.communicate()
     assert ran.returncode is not None
@@ -103,7 +102,6 @@ async def disturbed(words: tuple[str, ...], strike: Callable[[], None] | None, a
 
 
 def filled(bootstrap: str) -> None:
-    """Write the records, and let the group begin with the first."""
     shell = Shell(bootstrap)
     shell.ok("topics", "create", TOPIC, "--partitions", str(PARTITIONS))
     shell.ok("configs", "alter", "group", GROUP, "--set", "share.auto.offset.reset=earliest")

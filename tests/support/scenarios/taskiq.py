@@ -58,7 +58,6 @@ _numbers = itertools.count(1)
 
 @contextlib.asynccontextmanager
 async def at_work(app: ShareqBroker, **options: Any) -> AsyncIterator[None]:
-    """Run a worker of this application in this process."""
     task = asyncio.create_task(run_receiver_task(app, run_startup=True, **options))
     try:
         yield
@@ -117,7 +116,6 @@ def metrics_of(worker: ShareqBroker) -> ShareMetrics:
 class TaskiqScenarios:
     @pytest.fixture
     def name(self) -> str:
-        """Return a name for a topic and a group that no other test uses."""
         return f"tasks-{next(_numbers)}"
 
     async def test_a_task_is_acknowledged_when_it_has_returned_and_not_before(

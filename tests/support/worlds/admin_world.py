@@ -44,14 +44,11 @@ M = TypeVar("M", bound=Message)
 
 
 def random_only(seed: int = 1) -> Environment:
-    """Return an environment without a disk."""
     return Environment(VirtualClock(), Random(seed), cast(Fs, None))
 
 
 @dataclass(frozen=True, slots=True)
 class OnListener:
-    """The part of a connection that these handlers use."""
-
     listener: str
     principal: str = "User:test"
     closed: bool = False
@@ -110,15 +107,12 @@ class World:
         return await auto_create(self.metadata, self.configs, names)
 
     def endpoint_for(self, listener: str) -> Endpoint:
-        """Return the address that a listener advertises."""
         return Endpoint(self.started_with.node_id, f"{listener.lower()}.test", 9092)
 
     def context(self, version: int, listener: str = "BROKER") -> RequestContext:
-        """Return a request's context with this world as the services."""
         return _Context(cast("Services", self), cast(Connection, OnListener(listener)), version, "test")
 
     def call(self, response_class: type[M], request: Message, version: int) -> M:
-        """Return the answer that a client gets to a request in one version."""
         key = ApiKey(request.API_KEY)
         row = HANDLERS[key]
         assert version in row.served

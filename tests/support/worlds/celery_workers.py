@@ -118,7 +118,6 @@ class CeleryWorkers:
 
     @property
     def seen(self) -> list[str]:
-        """The lines that tasks have written, without the process ids."""
         path = self.folder / "seen"
         return [line.rpartition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -144,7 +143,6 @@ class CeleryWorkers:
         self.app.close()
 
     def kill(self) -> None:
-        """Kill all workers, whatever they are doing."""
         for process in self.workers:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -16,8 +16,6 @@ COMPACTED: Final = LogSettings(segment_bytes=600, index_interval_bytes=100, comp
 
 
 class Reported(NamedTuple):
-    """A record as the cleaner sees it."""
-
     offset: int
     key: bytes | None
     has_value: bool
@@ -35,7 +33,6 @@ def append(
     base_sequence: int = -1,
     transactional: bool = False,
 ) -> AppendInfo:
-    """Append and flush one batch of keys and values."""
     now = world.clock.wall_ms()
     batch = build_batch(
         [RecordData(key, value) for key, value in records],
@@ -71,7 +68,6 @@ def clean(world: LogWorld) -> None:
 
 
 def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | None]]:
-    """Return the state of each key after replaying the records by the rule, and the changes since."""
     states: dict[bytes, list[bytes | None]] = {}
     for record in records:
         role, subject = rule(record.key, record.value is not None)
@@ -85,5 +81,4 @@ def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | 
 
 
 def transient_files(world: LogWorld) -> list[str]:
-    """Return the files that an interrupted pass leaves behind."""
     return [path for path in world.fs.paths() if path.endswith(TRANSIENT_SUFFIXES)]

@@ -144,7 +144,6 @@ class StatesElsewhere:
 
 
 def node_of(world: BrokerWorld) -> Node:
-    """Return a broker as the others know it."""
     services = world.services
     return Node(services.started_with.node_id, services.endpoints, services.started_with.broker_rack)
 

@@ -15,8 +15,6 @@ from shareq.protocol.records.compression import compress, compress_pieces
 
 
 class Work:
-    """The work counted in each tick of the loop."""
-
     def __init__(self) -> None:
         self.ticks: list[int] = []
         self.now = 0
@@ -58,7 +56,6 @@ class Work:
 
 
 def packed_bytes(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """Count the bytes of batches that are compressed."""
     work = Work()
     monkeypatch.setattr(batch, "compress", work.count(compress, lambda _codec, data: len(data)))
 

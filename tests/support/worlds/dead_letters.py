@@ -60,13 +60,11 @@ class DeadLetterWorld:
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
     def take(self, *, partition: int = 0) -> list[tuple[int, int, int]]:
-        """Join if necessary, and acquire the available records."""
         if not self.member.member_epoch:
             self.member.join("t")
         return self.member.acquire((self.topic_id, partition))
 
     def end(self, kind: int, first: int, last: int, *, partition: int = 0) -> None:
-        """Acknowledge a range, and run everything that follows at once."""
         place = (self.topic_id, partition)
         assert self.member.acknowledge(place, (first, last, kind)) is ErrorCode.NONE
         self.settle()
@@ -76,11 +74,9 @@ class DeadLetterWorld:
         self.world.clock.run_until_idle()
 
     def letters(self, queue: str = QUEUE, partition: int = 0) -> list[Record]:
-        """Return the letters in a partition of the queue; none if it does not exist."""
         return [record for batch in self.batches(queue, partition) for record in decode_records(batch)]
 
     def batches(self, queue: str = QUEUE, partition: int = 0) -> list[bytes]:
-        """Return the letters in a partition of the queue as batches."""
         if self.world.services.metadata.topic(queue) is None:
             return []
         log = self.world.folder.logs.get(queue, partition)
@@ -94,11 +90,9 @@ class DeadLetterWorld:
         return found
 
     def offsets(self, queue: str = QUEUE, partition: int = 0) -> list[int]:
-        """Return the source offsets of the letters."""
         return [int(header_of(letter, "__dlq.errors.offset") or b"-1") for letter in self.letters(queue, partition)]
 
     def start_offset(self, partition: int = 0) -> int:
-        """Return the share partition's start offset in memory."""
         key = SharePartitionKey("g", self.topic_id, partition)
         return self.world.services.share.partitions.get_or_load(key, "t").core.start_offset
 
@@ -110,7 +104,6 @@ class DeadLetterWorld:
 
 
 def header_of(record: Record, name: str) -> bytes | None:
-    """Return the last header of that name."""
     return next((value for key, value in reversed(record.headers) if key == name), None)
 
 

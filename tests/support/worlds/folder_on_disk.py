@@ -45,7 +45,6 @@ ORDERS, PAYMENTS, STATE = b"o" * 16, b"p" * 16, b"s" * 16
 
 
 def plain(offset: int, count: int = 3, size: int = 40) -> bytearray:
-    """Return a batch of `count` records from `offset` on."""
     records = [RecordData(b"key", b"%d" % (offset + n) * size) for n in range(count)]
     return build_batch(records, timestamp_ms=TIME_MS + offset, base_offset=offset, leader_epoch=0)
 
@@ -90,8 +89,6 @@ def forgotten(partition: int, offset: int | None = None) -> bytearray:
 
 
 class FolderOnDisk:
-    """A data folder: `fs` has its files, `db` its database."""
-
     def __init__(self) -> None:
         self.fs = MemFs(lambda call: call())
         self.db = MemoryMetaDb()
@@ -119,7 +116,6 @@ class FolderOnDisk:
         self.write(MANIFEST_FILE, snapshot(boot_id, {**self.rows, **(rows or {})}))
 
     def stop(self) -> None:
-        """Leave the folder as a clean stop does."""
         ends = {("orders", 0): (21, 15), ("payments", 0): (6, 4), (SHARE_GROUP_STATE, 0): (4, 2)}
         self.promise({key: self.rows[key]._replace(synced=end) for key, (end, _) in ends.items()})
         logs = {
@@ -181,7 +177,6 @@ class FolderOnDisk:
             logs.close(clean=False)
 
     def end_of(self, topic: str) -> int:
-        """Return the log end of a topic's one partition, as a broker finds it."""
         logs = LogManager(Environment(VirtualClock(), Random(1), self.fs), DATA, lambda _topic: LogSettings())
         logs.open_all(Topics(self.db.load()))
         try:
@@ -204,5 +199,4 @@ class FolderOnDisk:
         return self.fs.content(f"{DATA}/{path}")
 
     def paths(self) -> list[str]:
-        """Return every file, relative to the data folder."""
         return [path.removeprefix(f"{DATA}/") for path in self.fs.paths() if path.startswith(f"{DATA}/")]

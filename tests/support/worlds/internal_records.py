@@ -10,7 +10,6 @@ from tests.support.worlds.log_world import read_all
 
 
 def records(world: BrokerWorld, topic: str, partition: int, serde: RecordSerde) -> Iterator[CoordinatorRecord]:
-    """Yield all records of one partition of an internal topic, in order."""
     for record in read_all(world.folder.logs.get(topic, partition)):
         assert record.key is not None
         decoded = serde.decode(record.key, record.value)

@@ -27,8 +27,6 @@ TOPIC_ID: Final = bytes(range(16))
 
 @dataclass(slots=True)
 class Topics:
-    """A `KnownTopics` of a few topics that the test changes."""
-
     images: dict[str, TopicImage]
     deleted: dict[bytes, TopicImage] = field(default_factory=dict)
 
@@ -46,7 +44,6 @@ class Topics:
             self.deleted.pop(topic_id, None)
 
     def delete(self, name: str) -> None:
-        """Delete the topic but leave its folders."""
         image = self.images.pop(name)
         self.deleted[image.topic_id] = image
 
@@ -113,7 +110,6 @@ class LogWorld:
         self.clock.run_until_idle()
 
     def append(self, batch: bytes | bytearray, on_durable: OnDurable | None = None) -> AppendInfo | ErrorCode:
-        """Append as a client, without waiting for the flush."""
         return self.log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.clock.wall_ms(), on_durable=on_durable)
 
     def delete_records(self, before: int, partition: int = 0) -> ErrorCode:
@@ -122,7 +118,6 @@ class LogWorld:
         return self.logs.truncate_prefixes({log: before})[log]
 
     def produce(self, *values: bytes, timestamp_ms: int | None = None) -> AppendInfo:
-        """Append and flush one batch of the values."""
         info = self.append(
             batch_of(*values, timestamp_ms=self.clock.wall_ms() if timestamp_ms is None else timestamp_ms)
         )
@@ -140,7 +135,6 @@ def batch_of(
     base_sequence: int = -1,
     transactional: bool = False,
 ) -> bytearray:
-    """Return a client's batch."""
     return build_batch(
         [RecordData(key, value) for value in values],
         timestamp_ms=timestamp_ms,
@@ -152,7 +146,6 @@ def batch_of(
 
 
 def read_all(log: PartitionLog, start: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
-    """Return every readable record, in as many reads as necessary."""
     offset = log.log_start_offset if start is None else start
     records: list[Record] = []
     while offset < log.high_watermark:

@@ -37,7 +37,6 @@ class Scraped:
 
 
 def scraped(world: BrokerWorld, listeners: Sequence[Listener] = (), *, started_ms: int = 0) -> Scraped:
-    """Return a scrape made without a network."""
     return Scraped(scraped_text(world, lambda: None, listeners, started_ms=started_ms))
 
 

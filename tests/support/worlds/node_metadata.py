@@ -50,8 +50,6 @@ _SERVED: Final = (
 
 
 class NodeMetadataGround(MemoryGround):
-    """A ground of fakes, except for its metadata."""
-
     def __init__(self, env: Environment, config: BrokerConfig, world: ClusterWorld) -> None:
         super().__init__(env, config)
         self.mirror = TopicMirror(env, world.link, beginner(env.budget, in_ticks(env.clock.call_soon)))
@@ -76,8 +74,6 @@ class NodeMetadataGround(MemoryGround):
 
 
 class NodeMetadataWorld(BrokerWorld):
-    """The broker and the cluster behind it, on one clock."""
-
     def __init__(self, settings: ClusterSettings | None = None, properties: Mapping[str, str] | None = None) -> None:
         self.cluster_world = ClusterWorld(settings)
         self.cluster = self.cluster_world.cluster
@@ -97,7 +93,6 @@ class NodeMetadataWorld(BrokerWorld):
         return broker
 
     def ask(self, client: MockConnection, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a client's request and return its answer, however long it takes."""
         client.send(request, version)
         self.clock.run_until_idle()
         while not client.frames:

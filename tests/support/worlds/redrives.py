@@ -40,7 +40,6 @@ class RedriveWorld:
 
     @classmethod
     def over(cls, world: BrokerWorld) -> RedriveWorld:
-        """Return a redrive world on a broker that already has both topics."""
         made = cls.__new__(cls)
         made.world = world
         return made
@@ -56,7 +55,6 @@ class RedriveWorld:
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
     def bury(self, *letters: RecordData, partition: int = 0, compression: Compression = Compression.NONE) -> None:
-        """Put letters into the queue, in one batch."""
         self.produce(QUEUE, *letters, partition=partition, compression=compression)
 
     # -- redrives
@@ -78,12 +76,10 @@ class RedriveWorld:
         return (client or self.world.connect()).call(request, 0, StartRedriveResponse)
 
     def run(self, name: str = "again", **fields: Any) -> DescribedRedrive:
-        """Start a redrive and run it to its end."""
         assert self.start(name, **fields) is ErrorCode.NONE
         return self.finish(name)
 
     def finish(self, name: str = "again", *, within_ms: int = 600_000) -> DescribedRedrive:
-        """Let time pass until it is over."""
         for _ in range(within_ms // 100):
             found = self.describe(name)
             if found.state != "RUNNING":
@@ -97,7 +93,6 @@ class RedriveWorld:
         return found
 
     def all_redrives(self, client: MockConnection | None = None) -> dict[str, str]:
-        """Return name to state of the redrives that the client may see."""
         connection = client or self.world.connect()
         answer = connection.call(DescribeRedrivesRequest(None), 0, DescribeRedrivesResponse)
         assert answer.error_code == ErrorCode.NONE
@@ -154,16 +149,13 @@ def letter(
 
 
 def kept(value: bytes | None, offset: int, *, own: Headers = (), died_ms: int = 5, **fields: str) -> RecordData:
-    """Return a dead letter of a group with `shareq.dlq.keep`."""
     more = (("__dlq.errors.disposition", b"CLIENT_REJECTED"), ("__dlq.errors.timestamp", b"%d" % died_ms))
     return letter(value, offset, own=own, more=more, **fields)  # type: ignore[arg-type]
 
 
 def counts_of(redrive: DescribedRedrive) -> dict[str, int]:
-    """Return the number of letters by outcome."""
     return {row.what: row.records for row in redrive.counts}
 
 
 def header(record: Record, name: str) -> Sequence[bytes | None]:
-    """Return all headers of a name, in order."""
     return [value for key, value in record.headers if key == name]

@@ -32,7 +32,6 @@ class World:
         self.client = self.world.connect()
 
     def producer(self, versions: Versions = JAVA_TV2, transactional_id: str = "t") -> Transactor:
-        """Return an initialized producer."""
         producer = Transactor(self.client, versions, transactional_id)
         assert producer.init() is NONE
         return producer

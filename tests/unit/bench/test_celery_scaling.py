@@ -9,7 +9,6 @@ from bench.queues.job import Done
 
 
 def one_after_another(first_s: float, count: int) -> list[Done]:
-    """Return the tasks of one process, each of which takes a second."""
     return [Done(0, 0.0, first_s + number, first_s + number + 0.999) for number in range(count)]
 
 

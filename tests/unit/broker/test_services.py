@@ -29,8 +29,6 @@ from tests.support.fakes.share_states import MemoryShareStates
 
 
 class Noting(Service):
-    """A service that records its notifications with its name in front."""
-
     def __init__(self, name: str, news: list[str]) -> None:
         self._note: Callable[[str], None] = lambda what: news.append(f"{name} {what}")
 

@@ -35,8 +35,6 @@ def marker(*, commit: bool) -> bytearray:
 
 
 class Files:
-    """Logs written by hand, with one segment each."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 

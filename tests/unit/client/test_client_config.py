@@ -27,7 +27,6 @@ def config(**properties: str) -> ClientConfig:
 
 
 def refused(properties: dict[str, str], **more: str) -> str:
-    """Return the one line of the ConfigError."""
     with pytest.raises(ConfigError) as caught:
         ClientConfig.from_properties(SERVERS | properties | more)
     assert "\n" not in str(caught.value)

@@ -22,7 +22,6 @@ def answer(*topics: MetadataResponseTopic, brokers: tuple[int, ...] = (1, 2)) ->
 
 
 def topic(topic_id: bytes, *leaders: tuple[int, int], name: str | None = "t", error: int = 0) -> MetadataResponseTopic:
-    """Return a topic's metadata. `leaders`: leader and epoch of each partition."""
     rows = [
         MetadataResponsePartition(partition_index=number, leader_id=leader, leader_epoch=epoch)
         for number, (leader, epoch) in enumerate(leaders)

@@ -67,7 +67,6 @@ def taking(world: World, *said: object) -> ScriptedBroker:
 
 
 def producers(broker: ScriptedBroker) -> list[tuple[int, int]]:
-    """Return the producer id and base sequence of each batch."""
     return [(each.producer_id, each.base_sequence) for each in headers(broker)]
 
 

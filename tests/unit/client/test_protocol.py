@@ -31,7 +31,6 @@ def protocol(mechanism: str = "", user: str = "carol", password: str = "looking-
 
 
 def answer(request: bytes, message: Message, version: int | None = None, correlation_id: int | None = None) -> bytes:
-    """Return the frame that answers a request's frame."""
     header = decode_request_header(request)
     version = header.api_version if version is None else version
     number = header.correlation_id if correlation_id is None else correlation_id
@@ -43,7 +42,6 @@ def api_versions(offered: dict[ApiKey, tuple[int, int]], error: ErrorCode = Erro
 
 
 def negotiated(offered: dict[ApiKey, tuple[int, int]]) -> ConnectionProtocol:
-    """Return a protocol whose setup is complete."""
     dialogue = protocol()
     setup = dialogue.setup()
     with pytest.raises(StopIteration):
@@ -186,7 +184,6 @@ def test_a_broker_that_cannot_do_scram_is_named() -> None:
 
 
 def test_the_login_again_on_a_connection_in_use() -> None:
-    """A connection in use authenticates again (KIP-368)."""
     dialogue, setup, frame = login("PLAIN", lambda _: SaslHandshakeResponse(0, ["PLAIN"]))
     done = SaslAuthenticateResponse(error_message=None, session_lifetime_ms=5)
     with pytest.raises(StopIteration):

@@ -39,7 +39,6 @@ TOPIC, TOPIC_ID = "t", b"t" * 16
 
 
 def batch(first: int, records: int, size: int = 1) -> bytes:
-    """Return a batch of records with values of `size` bytes, from offset `first` on."""
     return bytes(build_batch([RecordData(None, b"v" * size)] * records, timestamp_ms=0, base_offset=first))
 
 

@@ -63,7 +63,6 @@ def leader(world: World, *rows: PartitionData) -> ScriptedBroker:
 
 
 def read(world: World, broker: ScriptedBroker, at: int, *, committed: bool = False) -> tuple[list[bytes | None], int]:
-    """Return the values of one round and the position after it."""
     reader = Reader(world.network(broker), {("t", 0): at}, committed_only=committed)
     values = [found.record.value for found in reader.read(0)]
     return values, reader.positions["t", 0]
@@ -116,13 +115,11 @@ def test_a_position_beyond_the_end_is_refused(world: World) -> None:
 
 
 def towards(world: World, broker: ScriptedBroker, end: int) -> list[bytes | None]:
-    """Return the values up to `end`."""
     reader = Reader(world.network(broker), {("t", 0): 0})
     return [found.record.value for found in reader.read_towards({("t", 0): end}, 0)]
 
 
 def fetches(world: World, broker: ScriptedBroker, *rows: PartitionData, each_takes_s: float = 0) -> None:
-    """Answer fetches with these rows, and repeat the last one."""
     left = list(rows)
 
     def answer(_: Message) -> Message:

@@ -69,7 +69,6 @@ Names = Mapping[str, Any]
 
 
 def surface() -> dict[str, Names]:
-    """Return all promised names, by category."""
     return {
         "exit codes": {
             name: value for name, value in vars(exits).items() if isinstance(value, int) and 0 <= value <= 255

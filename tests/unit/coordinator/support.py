@@ -28,8 +28,6 @@ def topic_id_of(name: str, incarnation: int = 0) -> bytes:
 
 
 class Topics:
-    """A `MetadataImage` that tests change."""
-
     def __init__(self, **partitions: int) -> None:
         self._by_name: dict[str, TopicImage] = {}
         self._incarnation = 0
@@ -61,8 +59,6 @@ class Topics:
 
 
 class Settings:
-    """A `GroupSettingsSource` with the same settings for all groups of a type."""
-
     def __init__(self, settings: ShareGroupSettings | None = None) -> None:
         self.settings = settings or ShareGroupSettings()
         self.consumer = ConsumerGroupSettings()
@@ -75,8 +71,6 @@ class Settings:
 
 
 class Time:
-    """A monotonic and a wall clock that move together."""
-
     def __init__(self) -> None:
         self.now_ms = 0
 
@@ -111,11 +105,9 @@ class Log(Generic[ShardT]):
         return result.response
 
     def fresh(self) -> ShardT:
-        """Return a shard without replayed records."""
         return self._new_shard()
 
     def loaded(self) -> ShardT:
-        """Return a new shard with all records decoded and replayed."""
         shard = self.fresh()
         for offset, (key, value) in enumerate(self.encoded):
             record = self._serde.decode(key, value)

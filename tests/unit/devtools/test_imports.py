@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def imported(file: Path) -> Iterator[str]:
-    """Yield the top-level names that a file imports anywhere."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

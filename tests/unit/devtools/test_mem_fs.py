@@ -21,7 +21,6 @@ def disk(seed: int = 0) -> tuple[MemFs, VirtualClock]:
 
 
 def survivors(prepare: Callable[[MemFs], None], model: CrashModel) -> set[bytes | None]:
-    """Return the possible contents of the file d/f after many crashes."""
     found: set[bytes | None] = set()
     for seed in range(200):
         fs, _ = disk(seed)

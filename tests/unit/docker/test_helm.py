@@ -28,7 +28,6 @@ networkPolicy: false
 
 
 def helm(*words: str) -> str:
-    """Return the output of helm, or skip the test if helm is missing."""
     tool = shutil.which("helm")
     if tool is None:
         pytest.skip("helm is missing")

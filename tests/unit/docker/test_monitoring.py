@@ -53,7 +53,6 @@ _BY: Final = re.compile(r"\b(?:by|on|without|ignoring) \(([^)]*)\)")
 
 
 def exposed() -> dict[str, set[str]]:
-    """Return the labels of each sample by its name."""
     samples: dict[str, set[str]] = {name: set(labels) for name, labels in {**OF_PROMETHEUS, **OF_THE_PROCESS}.items()}
     for family in FAMILIES:
         suffixes = {Kind.HISTOGRAM: ("_bucket", "_sum", "_count"), Kind.SUMMARY: ("_sum", "_count")}
@@ -167,7 +166,6 @@ def tone(name: str) -> Tone:
 
 
 def colours(panel: dict[str, Any]) -> dict[tuple[str, str], str]:
-    """Return the fixed colours of a panel's series, by their matchers."""
     return {
         (each["matcher"]["id"], each["matcher"]["options"]): setting["value"]["fixedColor"]
         for each in panel["fieldConfig"]["overrides"]

@@ -42,7 +42,6 @@ def container() -> dict[str, Any]:
 
 
 def unit(name: str) -> list[str]:
-    """Return the values of a setting, in the file's order."""
     return re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.MULTILINE)
 
 

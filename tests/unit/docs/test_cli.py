@@ -23,7 +23,6 @@ NOT_IN_A_BLOCK = {"transactions describe", "transactions abort", "migrate"}
 
 
 def blocks() -> list[str]:
-    """Return the blocks of shell commands."""
     return re.findall(r"^```sh\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
 
 

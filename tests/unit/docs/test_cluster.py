@@ -108,7 +108,6 @@ def test_every_sentence_of_the_contract_is_shown_by_a_test() -> None:
 
 
 def five_cells() -> list[list[str]]:
-    """Return the rows of tables with three columns."""
     return [cells for line in TEXT.splitlines() if len(cells := line.split("|")) == 5]
 
 

@@ -12,7 +12,6 @@ DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "kafka-tools.md"
 
 
 def shown() -> list[Step]:
-    """Return the commands in the document, each with the output below it."""
     steps: list[tuple[str, list[str]]] = []
     for block in re.findall(r"^```console\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL):
         for line in block.splitlines():

@@ -18,7 +18,6 @@ def pages() -> list[Path]:
 
 
 def prose(text: str) -> str:
-    """Return the text without code and tables."""
     return re.sub(r"^\|.*$", "", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), flags=re.MULTILINE)
 
 

@@ -26,7 +26,6 @@ def all_rows() -> list[Promise]:
 
 
 def faults(found: Iterable[Promise]) -> list[str]:
-    """Return the faults of all rows, one line each."""
     rows = list(found)
     count = Counter(row.id for row in rows)
     wrong = [f"{id_}: stands here {count[id_]} times" for id_ in IDS if count[id_] != 1]

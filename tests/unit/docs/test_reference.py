@@ -83,7 +83,6 @@ def test_every_python_name_that_is_promised_is_on_the_page_of_interfaces_with_wh
 
 
 def test_an_error_of_the_sources_without_a_note_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """So is a note about an error that the sources do not name."""
     text = reference.NOTES.read_text()
     monkeypatch.setattr(reference, "NOTES", tmp_path / "errors.toml")
     reference.NOTES.write_text("\n".join(line for line in text.splitlines() if not line.startswith("NON_EMPTY_GROUP")))

@@ -19,7 +19,6 @@ def all_rows() -> list[Verdict]:
 
 
 def faults_of(verdict: Verdict, machines: dict[str, str]) -> list[str]:
-    """Return the faults of a row, one line each."""
     wrong = []
     if not verdict.claim.endswith(".") or not re.search(r"\d|every", verdict.result):
         wrong.append("a claim is a sentence, a result has numbers")

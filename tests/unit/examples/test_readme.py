@@ -15,7 +15,6 @@ def test_quick_start_is_the_example() -> None:
 
 
 def rows(document: str) -> dict[str, list[str]]:
-    """Return the figures of a document's tables by name."""
     lines = (ROOT / document).read_text().splitlines()
     cells = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ") and "---" not in line]
     return {name: figures[:3] for name, *figures in cells if len(figures) >= 3}

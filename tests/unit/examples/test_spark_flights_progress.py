@@ -8,7 +8,6 @@ from examples.spark_flights.progress import read_progress
 
 
 def event(name: str, run: str, rows: int, swallowed: int | None = None, phase: str = "addBatch") -> str:
-    """Return one line in the format of the job's listener."""
     offset = None if swallowed is None else {"lag": None, "total": {"swallowed": swallowed}}
     sources = [{"description": "Python", "latestOffset": offset}]
     return json.dumps(

@@ -29,7 +29,6 @@ KINDS = {
 
 
 def kio_class(name: str, kind: str, version: int) -> Any:  # kio's classes have no common type
-    """Return kio's class for a message in a version, or None if there is none."""
     theirs = module_name(name).replace("kraft", "k_raft")
     entity_type = KINDS.get(kind)
     if entity_type is None or entity_type not in schema_name_map.get(theirs, {}).get(version, {}):

@@ -33,7 +33,6 @@ MOST = 100_000
 
 
 def in_steps(cls: type[Message], data: bytes, version: int, most: int = MOST) -> tuple[Message, int]:
-    """Return the message and the number of pauses."""
     steps = BoundedReader(cls, version).read_in_steps(data, 0, most)
     pauses = 0
     while True:

@@ -16,7 +16,6 @@ _KEPT = ("ShareFetchRequest", "ShareFetchResponse", "ShareSnapshotKey", "ShareSn
 
 @pytest.fixture
 def schemas(tmp_path: Path) -> Path:
-    """Return a small copy of the schemas, to edit."""
     copy = tmp_path / "schemas"
     copy.mkdir()
     for name in ("KAFKA_VERSION", "errors.json"):

@@ -13,7 +13,6 @@ from tests.support.kafka.schemas import field, generated_module, generated_text,
 
 
 def function(text: str, name: str) -> str:
-    """Return the lines of one function."""
     start = text.index(f"def {name}(")
     end = text.find("\n\n\n", start)
     return text[start : end if end >= 0 else None].rstrip()

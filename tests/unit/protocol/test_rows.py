@@ -39,7 +39,6 @@ def test_tuples_are_written_as_the_structs_are(struct: Any, write: Any, rest: tu
 
 
 def fetched(rows: list[Any]) -> ShareFetchResponse:
-    """Return a response with the given acquired ranges."""
     partition = PartitionData(records=b"", acquired_records=rows)
     return ShareFetchResponse(responses=[ShareFetchableTopicResponse(partitions=[partition])])
 
@@ -74,13 +73,11 @@ AcknowledgementBatch = share_fetch.AcknowledgementBatch
 
 
 def acknowledging(batches: list[AcknowledgementBatch]) -> share_fetch.ShareFetchRequest:
-    """Return a request with the given acknowledgement batches."""
     partition = share_fetch.FetchPartition(3, batches)
     return share_fetch.ShareFetchRequest("g", "m", topics=[share_fetch.FetchTopic(bytes(16), [partition])])
 
 
 def read(request: share_fetch.ShareFetchRequest) -> share_fetch.FetchPartition:
-    """Encode and decode the request, and return its partition."""
     found = share_fetch.ShareFetchRequest.decode(request.encode(2), 2)[0]
     assert found == request
     assert request == found

@@ -149,7 +149,6 @@ def accepted_spec(text: str) -> MessageSpec | None:
 
 
 def works(text: str, seed: int) -> bool:
-    """Try one schema, and return whether it was accepted."""
     spec = accepted_spec(text)
     if spec is None:
         return False

@@ -16,7 +16,6 @@ EVIL = '"""\nraise SystemExit("ran at import")\n"""'
 
 
 def refused(place: str, *fields: dict[str, Any], **keys: Any) -> str:
-    """Return the error, which must name the file and the place."""
     with pytest.raises(SchemaError) as caught:
         parse_message(message(*fields, **keys), "rpc/X.json")
     text = str(caught.value)

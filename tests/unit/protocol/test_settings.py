@@ -24,15 +24,11 @@ from shareq.protocol.settings import keys_of, setting, settings, settings_from
 
 @settings
 class Pause(NamedTuple):
-    """Settings nested in other settings."""
-
     first_ms: int = setting(integer("g.pause.ms", 7, "How long.", at_least=1))
 
 
 @settings
 class Group(NamedTuple):
-    """Settings with one field of each kind."""
-
     limit: int = setting(integer("g.limit", 5, "How often.", at_least=2, at_most=10))
     loud: bool = setting(text("g.voice", "low", "How loud."), "high".__eq__)
     asked: bool = False
@@ -55,8 +51,6 @@ def test_values_become_settings() -> None:
 
 
 class Broker:
-    """Settings whose properties are attributes."""
-
     node_id = integer("node.id", 1, "Its number.", at_least=0)
     names = words("names", None, "What it is called.")
     dynamic = boolean("dynamic", False, "Changes while it runs.", mode=UpdateMode.CLUSTER_WIDE)

@@ -23,7 +23,6 @@ START = b"0123"
 
 
 def run(steps: Generator[None, None, Gathered]) -> tuple[bytes, int]:
-    """Return the written bytes and the number of pauses."""
     pauses, done = 0, finished(steps)
     while done is None:
         pauses, done = pauses + 1, finished(steps)

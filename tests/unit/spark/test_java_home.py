@@ -105,7 +105,6 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(tmp_path: Path, environme
 
 
 def test_help_teaches_and_an_argument_is_refused() -> None:
-    """Help prints no folder."""
     command = [sys.executable, "-m", "shareq.spark.java_home"]
     reported = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
     assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in reported.stdout

@@ -60,7 +60,6 @@ FILES: Final = {
 
 
 def run(folder: Path, *words: str) -> tuple[int, str]:
-    """Run pytest in `folder`; return its exit code and its output."""
     (folder / "pytest.ini").write_text(
         f"[pytest]\npythonpath = {ROOT} {ROOT / 'src'}\naddopts = --import-mode=importlib\n"
     )

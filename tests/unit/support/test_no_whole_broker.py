@@ -13,7 +13,6 @@ BROKER: Final = ("devtools.in_memory.mock_transport", "BrokerWorld")
 
 
 def imported(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the module and the name of each `from ... import ...` of a source."""
     for module, names in re.findall(r"^ *from (\S+) import (\([^)]*\)|.+)$", text, re.MULTILINE):
         yield from ((module, name) for name in re.findall(r"\w+", names))
 
@@ -40,7 +39,6 @@ def makes_a_broker(node: ast.ClassDef | ast.FunctionDef) -> bool:
 
 
 def boots(path: Path, makers: set[tuple[str, str]]) -> bool:
-    """Return whether a file imports one of them."""
     return not makers.isdisjoint(imported(path.read_text()))
 
 

@@ -27,7 +27,6 @@ def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
 
 
 def _printed(shell: Shell, count: int, *words: str) -> None:
-    """Check that a command prints each record in a line, and as JSON."""
     lines = shell.ok(*words)
     assert len(lines) == count, f"{words}: {len(lines)} lines for {count} records"
     rows = [json.loads(line) for line in shell.ok(*words, "--json")]

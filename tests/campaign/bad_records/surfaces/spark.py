@@ -35,7 +35,6 @@ class Seen(NamedTuple):
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a query in a new session."""
     from tests.spark.support.session import open_session
 
     spark = open_session(scene.folder / "spark")

@@ -27,7 +27,6 @@ async def add(one: int, other: int) -> int:
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on one worker process."""
     topic, queue = scene.topic("taskiq"), scene.group("taskiq")
     good = scene.fill(topic, bad, lambda number: scene.write(topic, [RawRecord(None, GOOD % (number, number))]))
     module = MODULE.replace("BROKER", scene.broker.bootstrap)

@@ -36,15 +36,10 @@ OAUTHBEARER: Final = "OAUTHBEARER"
 
 
 class Client(Protocol):
-    """One client library or tool."""
-
     def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
-        """Run a command, with the client's own exceptions."""
         ...
 
-    def close(self) -> None:
-        """End its process, if it has one."""
-        ...
+    def close(self) -> None: ...
 
 
 class Unavailable(Exception):
@@ -52,12 +47,10 @@ class Unavailable(Exception):
 
 
 def protocol_of(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> str:
-    """Return the security protocol of this combination."""
     return ("PLAINTEXT" if tls is None else "SSL") if login is None else f"SASL_{'PLAINTEXT' if tls is None else 'SSL'}"
 
 
 def librdkafka_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, str]:
-    """Return `login` and `tls` as librdkafka's settings; the caller provides a token."""
     settings = {"security.protocol": protocol_of(login, tls)}
     if login is not None:
         settings["sasl.mechanism"] = login["mechanism"]
@@ -101,13 +94,11 @@ JAVA_TOKENS: Final = {
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
-    """Return a property file for `--command-config`."""
     lines = (f"{name}={value}".replace("\\", "\\\\").replace("\n", "\\n") for name, value in properties.items())
     return "".join(f"{line}\n" for line in lines)
 
 
 def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
-    """Return `tls` as a context for Python clients."""
     context = ssl.create_default_context(cafile=tls["ca"])
     if "certificate" in tls:
         context.load_cert_chain(tls["certificate"], tls["key"])

@@ -95,7 +95,6 @@ def _go_version() -> str:
 
 
 def kafka_go_version() -> str:
-    """Return the version of kafka-go, whose own tests also run."""
     found = re.search(r"kafka-go v(\S+)", (HERE / "kafka_go" / "go.mod").read_text())
     assert found is not None
     return found[1]
@@ -146,7 +145,6 @@ def table(outcome: Mapping[tuple[str, str], str]) -> str:
 
 
 def _listed(by_client: Mapping[str, Sequence[str]]) -> str:
-    """Return features with the clients that lack them."""
     by_features: dict[str, list[str]] = {}
     for client, titles in by_client.items():
         by_features.setdefault("; ".join(titles), []).append(client)
@@ -154,7 +152,6 @@ def _listed(by_client: Mapping[str, Sequence[str]]) -> str:
 
 
 def everything_passes() -> dict[tuple[str, str], str]:
-    """Return the outcomes when nothing fails and nothing is skipped."""
     return {
         (client, feature): "pass" for client in clients() for feature in FEATURES if (client, feature) not in LACKING
     }

@@ -34,8 +34,6 @@ NOBODY = "nobody"
 
 
 class Librdkafka:
-    """A client with all of `Client`'s commands."""
-
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Run a command. Raise KafkaException or TimeoutError."""
         login = arguments.get("login")

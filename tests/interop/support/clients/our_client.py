@@ -62,7 +62,6 @@ def _fetch(config: ClientConfig, topic: str, count: int) -> list[Record]:
 
 
 def _records(config: ClientConfig, topic_id: bytes, topic: str, first: int, last: int) -> list[Record]:
-    """Return the records from `first` to `last`, both included."""
     fetcher = RangeFetcher(config)
     found: list[Record] = []
     try:

@@ -80,7 +80,6 @@ def test_unknown_names_warn_and_known_ones_without_effect_do_not() -> None:
     ],
 )
 def test_an_unknown_name_that_is_nearly_right_is_corrected(unknown: str, meant: str) -> None:
-    """Older names, and names without effect, are corrected, too."""
     (warning,) = BrokerConfig.load({unknown: "3"}).warnings
     assert warning == f"Unknown property {unknown} is ignored; did you mean {meant}?"
 

@@ -131,7 +131,6 @@ def test_the_canonical_name_wins_over_its_alias_with_a_warning(alias: str, name:
     ],
 )
 def test_the_broker_refuses_to_start_outside_min_and_max(name: str, low: int, high: int) -> None:
-    """Each triple needs min <= value <= max."""
     own, least, greatest = f"group.share.{name}", f"group.share.min.{name}", f"group.share.max.{name}"
     bounds = {least: str(low), greatest: str(high)}
     for value in (low, high):

@@ -117,7 +117,6 @@ def test_records_of_a_transaction_have_a_batch_of_their_own(rig: Rig) -> None:
 
 
 def sizes(rig: Rig) -> list[int]:
-    """Return the number of records in each batch."""
     return [read_header(each).records_count for each in rig.log.appends]
 
 

@@ -100,7 +100,6 @@ def test_a_log_that_cannot_be_read_any_more_refuses_what_waits(
 
 
 def begin_load(rig: Rig, *, refuses: bool = False) -> NoteShard:
-    """Load the log in steps into a partition of its own, and return its shard."""
     rig.shards.clear()
 
     def new_shard() -> NoteShard:
@@ -113,7 +112,6 @@ def begin_load(rig: Rig, *, refuses: bool = False) -> NoteShard:
 
 
 def append(rig: Rig, records: int, in_a_batch: int) -> None:
-    """Append durable records that nothing has replayed."""
     for first in range(0, records, in_a_batch):
         some = [RecordData(*NOTE_SERDE.encode(note(f"n{first + at}"))) for at in range(in_a_batch)]
         rig.log.high_watermark = rig.log.contents.add(build_batch(some, timestamp_ms=1_000)).next_offset

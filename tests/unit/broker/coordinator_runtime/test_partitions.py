@@ -20,8 +20,6 @@ TOPIC = "__consumer_offsets"
 
 
 class Rig:
-    """A coordinator's topic of three partitions."""
-
     def __init__(self, partitions: int = 3) -> None:
         self.ports = FakeHost(**{TOPIC: partitions} if partitions else {})
         self.load_ms = 0
@@ -36,7 +34,6 @@ class Rig:
         return CoordinatorPartitions(self.ports.host, TOPIC, new_shard, NOTE_SERDE, CoordinatorLogSettings())
 
     def write(self, partition: int, name: str) -> list[str]:
-        """Return a list that receives the answer."""
         answers: list[str] = []
         pending = self.partitions.get(partition).schedule(lambda: result("ok", note(name)), lambda error: error.name)
         pending.on_complete(answers.append)
@@ -115,7 +112,6 @@ def test_all_partitions_are_given_up(rig: Rig) -> None:
 
 
 def filled(rig: Rig, *partitions: int) -> list[CoordinatorPartition[NoteShard]]:
-    """Fill these partitions with more records than one turn replays, and leave them unloaded."""
     for number in partitions:
         for first in range(0, 600, 100):
             records = [RecordData(*NOTE_SERDE.encode(note(f"n{first + at}"))) for at in range(100)]

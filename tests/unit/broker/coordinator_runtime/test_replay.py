@@ -20,7 +20,6 @@ from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, Replayed, enco
 
 
 def log_of(*batches: bytes | bytearray) -> MemoryLog:
-    """Return a log with these batches, all durable."""
     log = MemoryLog("__state", 3, bytes(16))
     for batch in batches:
         log.high_watermark = log.contents.add(batch).next_offset
@@ -81,8 +80,6 @@ def test_records_of_transactions_and_their_ends() -> None:
 
 
 class PlainShard:
-    """A shard without support for transactions."""
-
     def __init__(self) -> None:
         self.offsets: list[int] = []
 

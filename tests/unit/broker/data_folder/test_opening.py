@@ -45,7 +45,6 @@ class Folder:
         self.opened: DataFolder | None = None
 
     def open(self) -> MetaState:
-        """Open the folder, start metadata, and return its state."""
         env = Environment(VirtualClock(), self.ids, OsFs(lambda call: call()))
         database = SqliteRecord(f"{self.path}/meta.db", self.ids.randbytes(4).hex())
         self.opened = open_data_folder(env.fs, str(self.path), database, lambda: self.ids.randbytes(11).hex())

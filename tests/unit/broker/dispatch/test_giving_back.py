@@ -30,7 +30,6 @@ def pauses(_elements: int) -> Breath:
 
 
 def given_back(held: list[Message]) -> Iterator[None]:
-    """Free the messages, with a pause wherever one is possible."""
     giving = give_back(held, pauses)
     while True:
         try:

@@ -24,8 +24,6 @@ from shareq.protocol.errors import ErrorCode
 
 @dataclass
 class Data:
-    """A partition's answer as seen by the sessions."""
-
     records: bytes | memoryview | None = b""
     error_code: int = 0
     high_watermark: int = 10
@@ -33,8 +31,6 @@ class Data:
 
 
 class Answer(NamedTuple):
-    """The session's part of an answer, and its partitions."""
-
     error: ErrorCode
     session_id: int
     partitions: Sequence[tuple[SessionPartition, Data]]

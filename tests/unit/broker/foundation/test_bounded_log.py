@@ -14,8 +14,6 @@ logger = logging.getLogger("test_bounded_log")
 
 
 class Now:
-    """A clock that is set by hand."""
-
     ms = 0
 
     def __call__(self) -> int:

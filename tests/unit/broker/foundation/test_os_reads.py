@@ -26,8 +26,6 @@ def path(tmp_path: Path) -> str:
 
 
 class Loop:
-    """The loop's thread, to which calls are handed back."""
-
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.results: list[OSError | None] = []

@@ -104,7 +104,6 @@ def test_where_time_stands_still_the_same_elements_pause_at_the_same_places(brea
     budget = TurnBudget(loop)
 
     def pauses() -> list[int]:
-        """Return the number of elements in each turn."""
         budget.renew()
         turns = [0]
         for elements in breaths:

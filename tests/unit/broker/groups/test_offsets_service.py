@@ -94,7 +94,6 @@ def rig() -> Rig:
 
 
 def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Rows:
-    """Return the error of each row, and check that each topic has one entry."""
     names = [(topic.name, topic.topic_id) for topic in answer.topics]
     assert len(names) == len(set(names))
     for topic in answer.topics:

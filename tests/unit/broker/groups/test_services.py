@@ -349,7 +349,6 @@ def committed(rig: GroupRig, topic: str, *, topic_id: bytes) -> None:
 
 
 def offsets_of(rig: GroupRig) -> set[str]:
-    """Return the topics of group o."""
     asked = OffsetFetchRequestGroup("o", topics=None)
     answer = rig.fetch_begun(asked, 9).value
     return {topic.name for topic in answer.topics}

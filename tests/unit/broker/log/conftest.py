@@ -1,5 +1,3 @@
-"""Fixtures of the tests in this folder."""
-
 from __future__ import annotations
 
 import pytest

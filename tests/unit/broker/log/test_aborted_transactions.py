@@ -24,7 +24,6 @@ PRODUCERS = (1, 2, 3)
 
 
 def checked(log: PartitionLog) -> list[AbortedTransaction]:
-    """Return the aborted transactions after comparing everything with the batches on disk."""
     stable, aborted = brute_force(batches_of(log), log.high_watermark)
     assert log.last_stable_offset == max(stable, log.log_start_offset)
     start = log.segments[0].base_offset if log.segments else 0

@@ -67,7 +67,6 @@ def rules(**settings: object) -> Admission:
 
 
 def large(taking: Admission, batch: bytes) -> Checked:
-    """Check a batch like one that takes longer than a turn."""
     return finished(taking.check_large(batch, read_header(batch), NOW, lambda _elements: PAUSE))
 
 

@@ -48,14 +48,12 @@ def read(log: PartitionLog, offset: int = 0, max_bytes: int = 1_000) -> ReadResu
 
 
 def arrive(cache: PageCache) -> None:
-    """Complete the loads under way."""
     held, cache.held = cache.held or [], []
     for end in held:
         end()
 
 
 def read_through(log: PartitionLog, cache: PageCache, offset: int = 0, max_bytes: int = 1_000) -> ReadResult:
-    """Repeat a read until its data is in memory."""
     while isinstance(found := read(log, offset, max_bytes), BeingRead):
         assert not found.arrived.done
         arrive(cache)
@@ -237,7 +235,6 @@ def test_a_walk_through_damage_waits() -> None:
 
 
 def begun(world: LogWorld, coroutine: Waiting[T]) -> Pending[T]:
-    """Start a coroutine the way a handler is started."""
     return beginner(TurnBudget(world.clock), Turns(world.clock.call_soon).run)(coroutine)
 
 

@@ -29,7 +29,6 @@ def world() -> LogWorld:
 
 
 def fail(world: LogWorld, *kinds: str, path: str = "") -> None:
-    """Let disk operations of these kinds fail."""
     world.fs.fail = lambda kind, at: OSError(errno.EIO, "input/output error") if kind in kinds and path in at else None
 
 
@@ -245,8 +244,6 @@ def test_what_is_written_during_a_sync_shares_the_next_one(world: LogWorld) -> N
 
 
 class Logs:
-    """Logs of one topic, with all their syncs held back."""
-
     def __init__(self, count: int) -> None:
         self.world = LogWorld(flush_every_message=True)
         self.world.topics.images["many"] = TopicImage("many", bytes(16), count)

@@ -17,7 +17,6 @@ TWO_BATCHES = LogSettings(segment_bytes=2 * len(batch_of(b"x")))
 
 
 def filled(batches: int = 6, settings: LogSettings = TWO_BATCHES) -> LogWorld:
-    """Return three logs of one-record batches, two batches to a segment."""
     world = LogWorld(settings)
     for partition in range(3):
         log = world.logs.get(TOPIC, partition)
@@ -155,7 +154,6 @@ def syncs_by_turn(world: LogWorld) -> list[int]:
 
 
 def with_producers() -> LogWorld:
-    """Return three logs whose producers are not in any snapshot."""
     world = LogWorld(LogSettings(segment_bytes=100))
     for partition in range(3):
         log = world.logs.get(TOPIC, partition)

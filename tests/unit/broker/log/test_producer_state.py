@@ -36,8 +36,6 @@ def marker(*, epoch: int = 0, producer: int = 9, coordinator_epoch: int = 0) -> 
 
 
 class Appended:
-    """A log that appends the batches that the producer states allow."""
-
     def __init__(self) -> None:
         self.states = ProducerStates()
         self.end = 0
@@ -154,7 +152,6 @@ def test_markers_are_fenced_by_epochs(log: Appended) -> None:
 
 
 def test_a_marker_with_a_bumped_epoch_starts_sequences_again(log: Appended) -> None:
-    """Each transaction has an epoch of its own (KIP-890)."""
     log.append(header_of(0, 3, epoch=3, txn=True))
     log.end_transaction(marker(epoch=4))
     assert log.check(3, epoch=4, txn=True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -260,7 +257,6 @@ def test_batches_are_checked_and_taken_over_by_what_they_are() -> None:
 
 
 def test_what_is_in_the_log_is_replayed_at_its_own_offset_and_time() -> None:
-    """Only the bytes of control batches are read."""
     states = ProducerStates()
     data = header_of(0, 2, txn=True)._replace(base_offset=10)
     states.replay(data, lambda: pytest.fail("it is no control batch"))

@@ -24,7 +24,6 @@ class World:
         self.looks = 0
 
     def _happen(self) -> None:
-        """Perform the writes of one tick of the broker."""
         for write in self._writes:
             if write is None:
                 return

@@ -76,7 +76,6 @@ def backup_in(dest: Path, files: dict[str, bytes], name: str = "b1") -> str:
 
 
 def files_in(fs: MemFs, folder: str) -> dict[str, bytes]:
-    """Return the files of a folder without its lock file."""
     inside = [path for path in fs.paths() if path.startswith(f"{folder}/")]
     return {path.partition("/")[2]: bytes(fs.content(path)) for path in inside if not path.endswith(f"/{LOCK_FILE}")}
 
@@ -106,7 +105,6 @@ def cut_short(fs: MemFs, step: int, model: CrashModel, work: Callable[[], object
 
 
 def each_step(work: Callable[[MemFs], object], model: CrashModel, check: Callable[[MemFs], object]) -> int:
-    """Interrupt the work at each of its steps and check the result; return the number of steps."""
     step = 1
     while True:
         fs = in_memory(step)

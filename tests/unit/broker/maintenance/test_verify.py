@@ -43,7 +43,6 @@ def verify(folder: FolderOnDisk) -> Report:
 
 
 def repair(folder: FolderOnDisk, report: Report, choices: Choices = ALL) -> tuple[Report, list[str]]:
-    """Repair until nothing is left to repair."""
     copies = Copies(folder.fs, DATA, "repair-20260101T000000Z")
     work = Repair(folder.fs, DATA, choices, copies, folder.record, lambda: b"n" * 16)
     for _ in range(4):

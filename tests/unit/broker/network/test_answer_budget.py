@@ -9,8 +9,6 @@ MB = 1024 * 1024
 
 
 class Reader:
-    """A connection with responses, whose client reads with `take`."""
-
     def __init__(self, budget: AnswerBudget) -> None:
         self._budget = budget
         self.left = self.held = self.looks = 0

@@ -18,8 +18,6 @@ from shareq.protocol.primitives import Gathered
 
 
 class Peer:
-    """The peer, which records writes and whether the broker reads."""
-
     def __init__(self) -> None:
         self.writes: list[list[bytes]] = []
         self.closed = False

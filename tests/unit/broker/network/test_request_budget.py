@@ -112,7 +112,6 @@ def world() -> World:
 
 
 def frame(size: int, kind: bytes = b"x") -> bytes:
-    """Return a request whose frame has exactly `size` bytes."""
     return (size - 4).to_bytes(4, "big") + kind + bytes(size - 5)
 
 

@@ -28,8 +28,6 @@ GOOD, BAD = b"\0alice\0wonderland", b"\0alice\0hunter2"
 
 
 class Socket:
-    """A socket that records writes and its closing."""
-
     def __init__(self) -> None:
         self.written = b""
         self.closed = False
@@ -100,7 +98,6 @@ class Rig:
         return bytes(range(count))
 
     def send(self, api_key: int) -> bool:
-        """Send a request, and return True if the connection stays open."""
         return self.receive(struct.pack(">hhi", api_key, 0, 1))
 
     def receive(self, data: bytes) -> bool:

@@ -246,7 +246,6 @@ def test_large_answers_arrive_whole_and_in_order(
 
 
 async def requests_counted(sizes: Sequence[int]) -> list[int]:
-    """Return the number of requests counted for other clients' turns, after each request of one client."""
     rig = Rig(sizes)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(rig.listener.protocol, "127.0.0.1", 0)

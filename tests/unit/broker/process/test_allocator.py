@@ -32,8 +32,6 @@ from tests.support.coroutines import finished
 
 
 class Rig:
-    """Both budgets, and the number of times that memory was returned."""
-
     def __init__(self, heap: Callable[[], Heap] | None = None) -> None:
         self.clock = VirtualClock()
         self.answers = AnswerBudget(self.clock)
@@ -209,7 +207,6 @@ def test_memory_that_there_is_none_of_ends_the_search() -> None:
 
 
 def resident() -> int:
-    """Return the resident bytes of this process."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

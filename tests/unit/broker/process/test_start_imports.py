@@ -139,7 +139,6 @@ _APART = {"process", "maintenance"}
 
 
 def imported_late(file: Path) -> Iterator[str]:
-    """Yield the modules that functions of the file import."""
     for function in ast.walk(ast.parse(file.read_text())):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for node in ast.walk(function):

@@ -11,8 +11,6 @@ from shareq.broker.quotas.owned_names import SWEEP_INTERVAL_MS, OwnedNames
 
 
 class Made:
-    """The existing names, and the number of lookups."""
-
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.looks = 0

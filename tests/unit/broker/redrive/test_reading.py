@@ -74,8 +74,6 @@ def test_a_batch_that_is_too_large_when_it_is_opened_is_not_opened() -> None:
 
 
 class OneLog:
-    """A world of one topic."""
-
     def __init__(self, log: FakeLog) -> None:
         self._log = log
 

@@ -55,7 +55,6 @@ def maker_of(topics: Topics, spec: RedriveSpec = SPEC) -> RoundMaker:
 
 
 def made_of(maker: RoundMaker, end: int, first: int = 0, sent: Collection[int] = (), most: int = 100) -> Round:
-    """Return the next round of partition 0."""
     for _ in range(50):
         made = maker.next_round(PartitionProgress(0, first, end), sent, most, 5_000)
         if made is not None:
@@ -92,7 +91,6 @@ def test_one_letter_goes_however_large_it_is() -> None:
 
 
 def test_a_round_names_so_many_logs() -> None:
-    """Logs that the round already has need no further room."""
     data = RecordData(b"k", b"")
     made, half = Round(0), "t" * (MOST_PLACES // 2 - 32)
     assert made.add(0, ((half, 0), data))

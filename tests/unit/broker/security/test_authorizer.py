@@ -59,7 +59,6 @@ questions = st.tuples(
 
 
 def model(rules: list[Acl], question: tuple[str, str, int, int, str], allow_if_none: bool) -> bool:
-    """Decide by the same rules, written slowly."""
     principal, host, operation, kind, name = question
 
     def about(acl: Acl) -> bool:

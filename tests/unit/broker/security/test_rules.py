@@ -159,7 +159,6 @@ def test_anything_of_a_kind_is_asked_for_a_host() -> None:
 
 
 def test_apache_kafkas_name_that_hardly_anybody_has() -> None:
-    """Only this name implies other operations, as in Apache Kafka for this question."""
     authorizer = Authorizer()
     for name, allowed in (("hardcode", True), ("other", False)):
         authorizer.replace([acl(name)])

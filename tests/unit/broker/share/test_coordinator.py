@@ -58,7 +58,6 @@ class Rig:
             assert self.ports.answer(self.service.initialize(key, 1, start)) == NO_ERROR
 
     def read(self, key: SharePartitionKey | None = None) -> PersistedState:
-        """Read the state without changing anything."""
         return self.service.read_state(key or self.key(), 0).value
 
 

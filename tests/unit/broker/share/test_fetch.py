@@ -178,7 +178,6 @@ def test_what_is_behind_the_log_end_is_never_reported() -> None:
 
 
 def passed_over(rig: ShareRig) -> list[tuple[int, int, int]]:
-    """Return the ranges acquired by a fetch that skips damaged records."""
     pending = rig.start(wait_ms=100)
     assert not pending.done
     rig.clock.run_until_idle()

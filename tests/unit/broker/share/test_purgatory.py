@@ -28,7 +28,6 @@ Answer = Pending[list[FetchedPartition]]
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[ShareFetch]:
-    """Return the fetches that checked again, in order."""
     looked: list[ShareFetch] = []
     look_again = ShareFetch.look_again
 
@@ -41,7 +40,6 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[ShareFetch]:
 
 
 def waiting(rig: ShareRig, members: int, *, max_records: int = 1, min_bytes: int = 1) -> list[Answer]:
-    """Return fetches of the given number of members, all of them waiting."""
     limit = AcquireMode.RECORD_LIMIT
     fetches = [
         rig.fetch(member=f"m{at}", wait_ms=WAIT_MS, mode=limit, max_records=max_records, min_bytes=min_bytes)

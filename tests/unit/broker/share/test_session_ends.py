@@ -34,7 +34,6 @@ class Rig(ShareRig):
         )
 
     def open(self, member: str, connection: Connection, *partitions: int) -> ShareSession:
-        """Return a session of group g that has acquired the records of its partitions."""
         listed = [ListedPartition(self.topic_id, each, "t") for each in partitions]
         opened = self.service.sessions.open_or_update(
             "g", member, INITIAL_EPOCH, listed, (), has_acks=False, connection_id=connection.id
@@ -45,14 +44,11 @@ class Rig(ShareRig):
         return opened.session
 
     def state(self, partition: int) -> RecordState | None:
-        """Return the partition's state, or None if it is not in memory."""
         leader = self.manager.get(self.key(partition))
         return None if leader is None else leader.core.snapshot()[0].state
 
 
 class Closing:
-    """A socket that is closed."""
-
     def close(self) -> None: ...
 
 

@@ -37,7 +37,6 @@ class Rig(TransactionRig):
         return admission.begin(admission.admit(writer, {each: logs.get(*each) for each in at}))
 
     def ending(self, producer: ProducerEpoch) -> None:
-        """End the transaction, whose marker cannot be written for now."""
         self.ports.logs.get("t", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
         self.end(producer)
         self.ports.logs.get("t", 0).refuse = NONE

@@ -72,7 +72,6 @@ class Story:
 
 
 def sound() -> Story:
-    """Return a history that is correct for a broker without faults."""
     story = Story()
     for name in (LOGS, KEYED, SHORT, GONE):
         story.add("admin", Created(name, name, 2, compacted=name == KEYED, shrinks=name == SHORT))
@@ -170,7 +169,6 @@ Change = Callable[[Operation], Operation]
 
 
 def changed(history: History, match: Callable[[Operation], bool], change: Change) -> History:
-    """Return the history after changing the only operation that matches."""
     found = [number for number, one in enumerate(history.operations) if match(one)]
     assert len(found) == 1, f"{len(found)} operations match"
     operations = list(history.operations)
@@ -179,8 +177,6 @@ def changed(history: History, match: Callable[[Operation], bool], change: Change
 
 
 def without_record(value: str) -> Callable[[History], History]:
-    """Return a change in which the drain does not find the record."""
-
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Drained)
         kept = tuple(record for record in one.value.records if record.value != value)
@@ -190,8 +186,6 @@ def without_record(value: str) -> Callable[[History], History]:
 
 
 def with_record(place: Place, record: Record) -> Callable[[History], History]:
-    """Return a change in which the drain finds one more record."""
-
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Drained)
         records = sorted([*one.value.records, record], key=lambda each: each.offset or 0)
@@ -207,8 +201,6 @@ def drains(one: Operation, value: str) -> bool:
 
 
 def followed_by(process: str, value: Value, *, outcome: Outcome = Outcome.OK) -> Callable[[History], History]:
-    """Return a change that adds one operation at the end."""
-
     def grown(history: History) -> History:
         begin = history.operations[-1].invoked + SECOND
         completed = None if outcome is Outcome.INFO else begin + 1000

@@ -53,8 +53,6 @@ def first_send_of(value: str) -> Callable[[Operation], bool]:
 
 
 def sent_at(value: str, *offsets: int) -> Fault:
-    """Change the offsets in the answer to a send."""
-
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Transfer)
         moved = zip(one.value.sends, offsets, strict=True)
@@ -71,8 +69,6 @@ def reading(
 
 
 def two_polls(*offsets: tuple[int, str]) -> Fault:
-    """Let one process read each record with a poll of its own."""
-
     def grown(history: History) -> History:
         for offset, value in offsets:
             history = reading(Record(A, value, offset))(history)
@@ -87,7 +83,6 @@ def deliveries(member: str, place: Place, *handed: tuple[int, int, str]) -> Faul
 
 
 def without_answers(history: History) -> History:
-    """Remove the accepts of a1."""
     kept = [
         one
         for one in history.operations
@@ -105,8 +100,6 @@ def two_owners(history: History) -> History:
 
 
 def released_count_lost(history: History) -> History:
-    """Forget the delivery count: the broker dies after a RELEASE and counts from the start."""
-
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Acquired)
         first, *rest = one.value.deliveries

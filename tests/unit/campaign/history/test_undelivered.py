@@ -36,7 +36,6 @@ def hand_out(story: Story, times: int) -> None:
 
 
 def cut_off(story: Story, *members: str) -> None:
-    """Add a fetch without an answer for each member."""
     for member in members:
         story.add(member, Acquired("g", member, ()), Outcome.INFO)
 

@@ -86,7 +86,6 @@ def a_gap() -> ShareFetchResponse:
 
 
 def drained(monkeypatch: pytest.MonkeyPatch, *answers: Answer, damaged: bool = False) -> list[Operation]:
-    """Return the history after draining the group on a broker with these answers."""
     link = ScriptedLink(answers)
     monkeypatch.setattr(Scene, "link", lambda _scene, _client_id: cast(Link, link))
     scene = Scene(lambda: ("127.0.0.1", 0), 1, ids={TRIMMED.name: TOPIC_ID})

@@ -56,8 +56,6 @@ def coordinating(world: World, by_group: dict[str, int]) -> None:
 
 
 def describing(broker: ScriptedBroker, errors: dict[str, ErrorCode] | None = None) -> None:
-    """Let the broker describe every group, except those with an error."""
-
     def answer(request: Message) -> Message:
         assert isinstance(request, ShareGroupDescribeRequest)
         rows = [DescribedGroup((errors or {}).get(group, 0), None, group, "Empty") for group in request.group_ids]

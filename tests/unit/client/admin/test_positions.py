@@ -105,7 +105,6 @@ def test_a_partition_without_a_leader_is_waited_for_within_the_time(world: World
 
 
 def coordinated(world: World, *nodes: int) -> Script:
-    """Return a script that answers FindCoordinator with these nodes, one after the other."""
     left = iter(nodes)
 
     def answer(_: Message) -> Message:

@@ -78,7 +78,6 @@ def deaf(tmp_path: Path) -> Iterator[Callable[[ApiKey], Deaf]]:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the second that the peer has to end TLS."""
     monkeypatch.setattr(connection, "END_S", 0.05)
 
 

@@ -57,7 +57,6 @@ async def take(consumer: ShareConsumer, count: int) -> list[ShareRecord]:
 
 
 async def take_nothing(consumer: ShareConsumer) -> None:
-    """Wait until the consumer is a member with partitions."""
     await consumer.start()
     await comes_true(lambda: consumer.assignment)
 

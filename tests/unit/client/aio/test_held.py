@@ -24,8 +24,6 @@ class Nobody:
 
 
 class Answers:
-    """The outcomes of acknowledgements, by offset."""
-
     def __init__(self) -> None:
         self.seen: list[tuple[int, ClientError | None]] = []
 

@@ -48,7 +48,6 @@ def two() -> Iterator[ShareCluster]:
 
 
 def poll(consumer: ShareRangeConsumer, *, max_records: int = 100) -> list[AcquiredRange]:
-    """Poll until records arrive."""
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
         if acquired := consumer.poll(max_records=max_records, max_wait_ms=100):

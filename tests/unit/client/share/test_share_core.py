@@ -110,7 +110,6 @@ class Scene:
         return MetadataResponse(brokers=[MetadataResponseBroker(1, *address_of(1))], topics=topics)
 
     def joined(self) -> Leader:
-        """Join and find the leader."""
         run_now(self.core.beat())
         assert run_now(self.core.look())
         (leader,) = self.core.leaders

@@ -28,8 +28,6 @@ from tests.support.cluster.world import ClusterWorld
 
 @dataclass
 class Node:
-    """A node that forwards to a simulated cluster; `sent`: its requests."""
-
     settings: ClusterSettings = field(default_factory=ClusterSettings)
     seed: int = 0
 
@@ -74,7 +72,6 @@ class Node:
 
     @property
     def produced(self) -> list[list[int]]:
-        """Return the partitions of each Produce request."""
         return [
             [part.index for topic in each.topic_data for part in topic.partition_data]
             for each in self.sent
@@ -82,7 +79,6 @@ class Node:
         ]
 
     def log(self, partition: int = 0) -> list[bytes | None]:
-        """Return the values of a partition, in order."""
         log = self.world.cluster.log("orders", partition)
         return [record.value for stored in log.batches for record in decode_records(stored.data)]
 

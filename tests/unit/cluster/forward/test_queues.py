@@ -82,7 +82,6 @@ class Node:
         return self.world.wait(self.queues.create(name))
 
     def append(self, value: bytes, partition: int = 0, name: str = QUEUE) -> ErrorCode:
-        """Append a batch, and wait for the result."""
         came: list[ErrorCode] = []
         assert self.queues.append(name, partition, bytearray(batch(value)), came.append) is ErrorCode.NONE
         self.world.clock.run_until_idle()
@@ -189,7 +188,6 @@ def test_properties_that_change_are_heard_of_within_seconds_or_when_a_batch_is_r
 
 
 def test_what_is_remembered_of_topics_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the topics that were asked for last are remembered."""
     monkeypatch.setattr(queues, "MOST_KNOWN", 3)
     node = Node()
     for number in range(5):

@@ -18,8 +18,6 @@ OWNER = 7
 
 
 class Owner:
-    """The owner of a state, which records the requests that it executes."""
-
     def __init__(self) -> None:
         self.coordinator: int | None = OWNER
         self.done: list[int] = []

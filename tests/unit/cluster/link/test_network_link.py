@@ -63,7 +63,6 @@ class World:
         self.link.send(node, HeartbeatRequest(str(number)), **how).on_complete(came)
 
     def failure(self, number: int) -> tuple[Failure, str]:
-        """Return why a request was not answered."""
         outcome = self.outcomes[number]
         assert isinstance(outcome, LinkFailure)
         return outcome.failure, outcome.text
@@ -85,7 +84,6 @@ def says_back(asked: Asked) -> None:
 
 
 def keeps(kept: list[Asked]) -> Callable[[Asked], None]:
-    """Return a broker that stores requests to answer them later."""
     return lambda asked: says_back(asked) if isinstance(asked.message, MetadataRequest) else kept.append(asked)
 
 

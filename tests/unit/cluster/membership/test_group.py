@@ -69,7 +69,6 @@ class Member:
 
     @property
     def others(self) -> list[int]:
-        """Return the nodes of the last map, including this one."""
         return sorted(node.node_id for node in self.maps[-1].nodes.values())
 
 
@@ -79,7 +78,6 @@ def world() -> ClusterWorld:
 
 
 def members_of(world: ClusterWorld, *node_ids: int) -> list[Member]:
-    """Return members that share a generation."""
     members = [Member(world, each) for each in node_ids]
     world.clock.advance(4_000)
     for member in members:

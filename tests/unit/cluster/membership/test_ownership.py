@@ -13,8 +13,6 @@ A, B = SlotId("__shareq_state", 0), SlotId("__shareq_state", 1)
 
 
 class World:
-    """A node that records its tasks."""
-
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.done: list[tuple[str, SlotId | None]] = []

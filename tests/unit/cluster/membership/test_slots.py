@@ -26,7 +26,6 @@ def nodes_of(*node_ids: int) -> dict[str, Node]:
 
 
 def holding(nodes: dict[str, Node], owners: dict[SlotId, str], generation: int = 1) -> dict[str, Node]:
-    """Return the nodes with `holds` set to the slots that they own."""
     return {
         member_id: replace(node, holds={slot: generation for slot, owner in owners.items() if owner == member_id})
         for member_id, node in nodes.items()

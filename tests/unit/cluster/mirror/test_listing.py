@@ -39,7 +39,6 @@ def world_with(topics: Mapping[str, int], settings: ClusterSettings | None = Non
 
 
 def listed(world: ClusterWorld, most: int = 1 << 30) -> tuple[list[Rows], LinkFailure | None]:
-    """Return the pages up to the given number of topics."""
     pages: list[Rows] = []
     begin = beginner(world.env.budget, in_ticks(world.clock.call_soon))
 

@@ -22,8 +22,6 @@ from tests.support.cluster.world import ClusterWorld
 
 
 class Rig:
-    """A mirror, and the notifications that it sent."""
-
     def __init__(self, settings: ClusterSettings | None = None) -> None:
         self.world = ClusterWorld(settings)
         self.cluster, self.clock = self.world.cluster, self.world.clock

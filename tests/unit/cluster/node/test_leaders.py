@@ -15,8 +15,6 @@ OTHER = Node(7, "1", {"PLAINTEXT": Endpoint("other", 9092)}, None, {SLOT: 4})
 
 
 class Mirror:
-    """A `KnownTopics` of one topic."""
-
     def known(self, name: str) -> TopicImage | None:
         return ORDERS if name == ORDERS.name else None
 

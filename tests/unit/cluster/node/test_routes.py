@@ -22,7 +22,6 @@ from shareq.coordinator.share.keys import SharePartitionKey
     ],
 )
 def test_a_topics_slot_is_the_same_for_ever(topic_id: str, slot: int) -> None:
-    """The records of its states are in that slot."""
     assert slot_of(bytes.fromhex(topic_id), 48) == slot
 
 

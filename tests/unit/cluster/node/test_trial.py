@@ -52,7 +52,6 @@ def test_all_is_good_of_a_sound_cluster_and_nothing_is_left(release: KafkaReleas
 
 
 def test_a_log_that_others_write_to_is_no_log_of_owners(world: ClusterWorld) -> None:
-    """An append gets another offset than the due one when others write to the log."""
     send = world.link.send
 
     def disturbed(*arguments: object, **how: object) -> object:

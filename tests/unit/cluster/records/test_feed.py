@@ -356,8 +356,6 @@ def test_a_closed_feed_asks_nothing() -> None:
 
 
 class NoWants:
-    """A stand-in for fetches, which it never makes."""
-
     def want(self, source: PartitionRecords, offset: int) -> None: ...
     def tail_wanted(self, source: PartitionRecords) -> None: ...
     def ends(self, source: PartitionRecords) -> object: ...
@@ -398,7 +396,6 @@ def test_where_logs_part(anchor: Anchor, known: tuple[int, int], log_end: EpochE
 
 
 def _at_end(rig: RecordsRig) -> PartitionRecords:
-    """Return a source of one record, which a reader has read."""
     rig.create("orders")
     fill(rig, 1)
     source = rig.open("orders")

@@ -19,14 +19,11 @@ _fates = st.sampled_from(["answered", "answered", "answered", "lost", "evicted",
 
 
 class Sessions:
-    """A broker's sessions."""
-
     def __init__(self) -> None:
         self.sessions: dict[int, tuple[int, Known]] = {}
         self.made = 0
 
     def handle(self, request: FetchRequest, *, has_room: bool) -> tuple[ErrorCode, int, Known]:
-        """Return the error, the session id, and the fetched partitions."""
         named = {
             Place(topic.topic_id, row.partition): (row.fetch_offset, row.current_leader_epoch)
             for topic in request.topics

@@ -43,8 +43,6 @@ def config(key: str, value: str | None, group: str = "g") -> PutConfig:
 
 
 class Node:
-    """One node's log, and the changes that it reports."""
-
     def __init__(self, world: ClusterWorld, name: str) -> None:
         self.world = world
         self.link = world.new_link(name)

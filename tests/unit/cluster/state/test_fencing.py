@@ -27,7 +27,6 @@ B: Final = Producer(7, 1)
 
 
 def log_of(*batches: bytearray) -> list[bytes]:
-    """Return the batches with consecutive offsets, as in a log."""
     offset, log = 0, []
     for batch in batches:
         stamp(batch, offset, 0)
@@ -37,13 +36,11 @@ def log_of(*batches: bytearray) -> list[bytes]:
 
 
 def judged(log: Sequence[bytes]) -> list[Verdict]:
-    """Return the verdict on each batch when the log is read from its start."""
     counting = Counting()
     return [counting.judge(read_header(batch), batch) for batch in log]
 
 
 def owner_of(log: Sequence[bytes]) -> Owner | None:
-    """Return the last owner found when the log is read from its start."""
     counting = Counting()
     for batch in log:
         counting.judge(read_header(batch), batch)

@@ -38,8 +38,6 @@ PARTITIONS: Final = 100_000
 
 
 class OneTopic:
-    """Metadata with one topic."""
-
     _topic = TopicImage("t", b"T" * 16, PARTITIONS)
 
     def topic(self, name: str) -> TopicImage | None:
@@ -132,7 +130,6 @@ class MeteredLink:
         return answer
 
     def answer(self) -> bool:
-        """Answer the pending requests. Return False if there are none."""
         asked, self._asked = self._asked, []
         for message, pending in asked:
             if isinstance(message, FetchRequest):
@@ -159,7 +156,6 @@ def taken_over(log: LongLog) -> ShareCoordinatorShard:
 
 
 def loaded_by(clock: CountingClock, log: LongLog) -> ShareCoordinatorShard:
-    """Take the slot over, and return the loaded shard."""
     link = MeteredLink(clock, log)
     owner = SlotOwner(clock, link)
 
@@ -182,7 +178,6 @@ def loaded_by(clock: CountingClock, log: LongLog) -> ShareCoordinatorShard:
 
 
 def updates(shard: ShareCoordinatorShard, partition: int, count: int) -> list[CoordinatorRecord]:
-    """Return `count` records that acknowledge records of one share partition."""
     key = key_of(partition)
     found: list[CoordinatorRecord] = []
     for at in range(count):

@@ -16,8 +16,6 @@ from tests.support.fakes.small_cluster import SmallCluster, SmallLink
 
 
 class Coordinator:
-    """An owner of the slot with a coordinator's partition on top of its log."""
-
     def __init__(self, clock: VirtualClock, cluster: SmallCluster, node_id: int = 1) -> None:
         self.link: SmallLink = cluster.link()
         self.clock = clock

@@ -19,8 +19,6 @@ from tests.unit.coordinator.group.share.world import GroupWorld
 
 
 class Room(AmpleRoom):
-    """A room in which records fit if `is_left` is true."""
-
     def __init__(self) -> None:
         self.is_left = True
 

@@ -38,7 +38,6 @@ delays = st.builds(
 
 
 def durable(state: ShareState | None) -> object:
-    """Return all attributes of a state, including its counters and fences."""
     if state is None:
         return None
     return {name: getattr(state, name) for name in ShareState.__slots__}

@@ -68,7 +68,6 @@ def every_other(first: int, number: int, state: int = ACKNOWLEDGED) -> list[Stat
 
 
 def snapshots_of(world: World) -> list[str]:
-    """Return the groups of the snapshots that were written last."""
     return [record.key.group_id for record in world.log.last if isinstance(record.key, ShareSnapshotKey)]
 
 

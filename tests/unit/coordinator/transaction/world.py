@@ -94,7 +94,6 @@ class Coordinator:
         return result
 
     def at_epoch(self, epoch: int) -> tuple[int, int]:
-        """Raise the epoch by a record in the log."""
         state = replace(self.state(), producer_epoch=epoch)
         self.log.run(CoordinatorResult(None, (transaction_record(state, self.version),)))
         return state.producer_id, epoch

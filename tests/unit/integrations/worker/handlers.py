@@ -8,13 +8,11 @@ import time
 
 
 def write_pid(value: bytes) -> None:
-    """Append this process's id to a file."""
     with open(value.decode(), "a") as file:
         file.write(f"{os.getpid()}\n")
 
 
 async def write_pid_async(value: bytes) -> None:
-    """Append this process's id to a file, as a coroutine."""
     write_pid(value)
 
 
@@ -23,8 +21,6 @@ def fail(value: bytes) -> None:
 
 
 class Odd(Exception):
-    """An exception that cannot be created again from its arguments."""
-
     def __init__(self, first: str, second: str) -> None:
         super().__init__(first + second)
 

@@ -197,7 +197,6 @@ def test_every_failure_has_its_exit_code(error: ClientError, code: int) -> None:
 
 
 def started(broker: Broker, *words: str) -> subprocess.Popen[str]:
-    """Start a command in a process of its own."""
     environment = {**os.environ, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap, "XDG_CONFIG_HOME": "/nonexistent"}
     pipe = subprocess.PIPE
     return subprocess.Popen([*SHAREQ, *words], stdout=pipe, stderr=pipe, text=True, env=environment)

@@ -76,7 +76,6 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def filled(broker: Broker) -> None:
-    """Create the topics again after a command that deletes them."""
     shell = Shell(broker.bootstrap)
     shell.ok("topics", "create", "orders", "letters", "--if-not-exists")
     shell.ok("produce", "orders", "--header", "a=b", stdin="one\ntwo\n")
@@ -121,7 +120,6 @@ def test_a_lying_broker_gets_one_line_and_no_trace(broker: Broker, name: str) ->
 
 
 def commands_of(group: click.Group, context: click.Context, words: str = "") -> Iterator[str]:
-    """Yield the words of every command."""
     for name in group.list_commands(context):
         found = group.get_command(context, name)
         if isinstance(found, click.Group):
@@ -157,7 +155,6 @@ def test_check(broker: Broker, as_client: bool) -> None:
 
 @pytest.fixture
 def login(tmp_path: Path) -> str:
-    """Return the path of a properties file for a client that logs in."""
     file = tmp_path / "client.properties"
     file.touch(0o600)
     file.write_text("".join(f"{name}={value}\n" for name, value in SCRAM_LOGIN.items()))

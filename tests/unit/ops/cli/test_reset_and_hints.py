@@ -19,7 +19,6 @@ def broker() -> Iterator[Broker]:
 
 
 def join(broker: Broker, group: str, topic: str) -> None:
-    """Join as a member that never fetches, so that the group has not begun."""
     with WireClient(broker.address) as client:
         request = ShareGroupHeartbeatRequest(group, "m", 0, subscribed_topic_names=[topic])
         assert client.call(request, 1, ShareGroupHeartbeatResponse).error_code == 0

@@ -14,8 +14,6 @@ from tests.support.waiting import comes_true
 
 
 class Cluster:
-    """A cluster that counts its polls, and fails while it is `away`."""
-
     def __init__(self) -> None:
         self.looks = 0
         self.away = False

@@ -76,7 +76,6 @@ async def client_of(lane: Lane, rules: Rules) -> TestClient[Any, Any]:
 
 @pytest.fixture
 async def client(lane: Lane) -> AsyncIterator[TestClient[Any, Any]]:
-    """Yield a client of a console whose token is TOKEN."""
     made = await client_of(lane, Rules(TOKEN, False, True))
     yield made
     await made.close()

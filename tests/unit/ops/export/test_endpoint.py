@@ -44,7 +44,6 @@ def newest(*outcomes: Sample | ClientError) -> Newest:
 
 
 def values(of: Newest) -> dict[tuple[str, ...], float]:
-    """Return the values by name and label values."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(of)
     return {

@@ -17,8 +17,6 @@ from shareq.protocol.records.record_codec import Record
 
 
 class ForbiddenReader:
-    """A reader that may read all topics but `b`."""
-
     def __init__(self, _: Network, positions: Mapping[tuple[str, int], int], **_more: int) -> None:
         self._positions = positions
 

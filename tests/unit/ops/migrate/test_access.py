@@ -19,8 +19,6 @@ ALL: Entity = (("client-id", None),)
 
 @dataclass
 class MemoryAccess:
-    """A cluster's ACLs, quotas and users."""
-
     known: list[Rule] | None = field(default_factory=list)
     limits: dict[Entity, dict[str, float]] = field(default_factory=dict)
     scram: Sequence[tuple[str, str]] = ()

@@ -55,7 +55,6 @@ def clusters(seed: int, fate: Fate) -> tuple[MemorySource, MemoryTarget]:
 
 
 def moved(source: MemorySource, target: MemoryTarget, *, cut_over: bool = False) -> list[MigrationRow]:
-    """Run the command once."""
     migration = migration_of(source, target, cut_over=cut_over)
     return list(migration.run(migration.plan()))
 
@@ -63,7 +62,6 @@ def moved(source: MemorySource, target: MemoryTarget, *, cut_over: bool = False)
 def migration_of(
     source: MemorySource, target: MemoryTarget, *, cut_over: bool = False, progress: Progress = NO_PROGRESS
 ) -> Migration:
-    """Return a migration of clusters without groups."""
     old, new = OldGroups(), NewGroups(target.fate)
     options = Options(cut_over=cut_over)
     return Migration(source, target, options, lambda topic: Groups(old, new, topic, GroupOptions()), progress=progress)
@@ -142,7 +140,6 @@ def test_enough_has_happened() -> None:
 
 
 def still(seed: int = 3) -> tuple[MemorySource, MemoryTarget]:
-    """Return clusters without failures."""
     return clusters(seed, Fate())
 
 

@@ -28,8 +28,6 @@ MOST_CALLS: Final = PARTITIONS * 20
 
 
 class Counts(NamedTuple):
-    """The work of a run, or of its cut-over."""
-
     calls: int
     batches: int
 
@@ -83,7 +81,6 @@ class World:
 
 
 def cut_over(batches: int) -> tuple[Counts, Counts]:
-    """Return the work of a run and of its cut-over."""
     world = World(batches)
     rows = world.run()
     assert {row.outcome for row in rows} == {"moved", "verified"}

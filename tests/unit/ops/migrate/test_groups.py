@@ -73,12 +73,10 @@ class World:
                     raise
 
     def ids(self) -> list[int]:
-        """Return the source's offsets in the order of the target's."""
         return [each.offset for each in self.log.records()]
 
 
 def what_is_known(state: ShareState, offsets: Collection[int]) -> dict[int, tuple[int, int]]:
-    """Return state and delivery count of those offsets that have any."""
     return {
         offset: (each.state, each.deliveries)
         for each in state.ranges
@@ -378,7 +376,6 @@ def gone_on(known: tuple[int, int], random: Random) -> tuple[int, int]:
 
 
 def of_each(known: dict[int, tuple[int, int]], start: int) -> ShareState:
-    """Return a state with a range for each record that has a state or deliveries."""
     ranges = [StateRange(at, at, *each) for at, each in known.items() if at >= start and each != (0, 0)]
     return ShareState(start, tuple(ranges))
 

@@ -104,7 +104,6 @@ def world() -> Iterator[World]:
 
 @pytest.mark.parametrize(("knows_after", "asked"), [(0, 1), (4, 1), (5, 2), (9, 2), (10, 3)])
 def test_a_group_has_begun_once_it_knows(world: World, knows_after: int, asked: int) -> None:
-    """The coordinator was killed before it knew the group, so it is asked again."""
     slow = SlowBroker(world)
     target = GroupsOfTarget(TargetCluster(world.network(slow.broker)))
     slow.knows_after = knows_after

@@ -18,8 +18,6 @@ KEYS = (0, 1, 2, -(2**63), 2**63 - 1)
 
 
 class Status:
-    """The status of a run: finished or available."""
-
     def __init__(self, name: str, *, finished: bool = False, available: bool = False) -> None:
         self.name, self.finished, self.available = name, finished, available
 
@@ -166,7 +164,6 @@ def test_a_hole_of_the_log_takes_neither_memory_nor_time(form: ModuleType, hole:
 
 
 def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
-    """There is one slow key before them, or none."""
     for slow in (False, True):
         chains, at = form.KeyChains(), 0
         if slow:
@@ -183,7 +180,6 @@ def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
 
 
 def test_keys_of_unfinished_offsets_stay_known_when_those_that_ended_are_forgotten(form: ModuleType) -> None:
-    """A few offsets are unfinished, one of which is the lowest."""
     chains, slow = form.KeyChains(), {0: 7, 500: 8, 1_000: 9}
     every = {offset: slow.get(offset, 10_000 + offset) for offset in range(3_000)}
     assert link(chains, every) == [*every]

@@ -50,7 +50,6 @@ batches = st.lists(records, min_size=1, max_size=20)
 
 
 def reseal(batch: bytearray) -> bytearray:
-    """Correct the CRC after a change."""
     batch[17:21] = crc32c(memoryview(batch)[21:]).to_bytes(4, "big")
     return batch
 

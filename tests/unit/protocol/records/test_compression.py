@@ -38,7 +38,6 @@ def test_what_was_compressed_comes_back(codec: Compression, data: bytes, repeat:
 
 
 def stepped(steps: Generator[None, None, bytes]) -> tuple[int, bytes]:
-    """Return the number of pauses and the result."""
     pauses = 0
     while True:
         try:

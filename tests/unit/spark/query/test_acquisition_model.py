@@ -101,7 +101,6 @@ def play(query: Query, step: Step, others: set[int]) -> None:
 
 
 def settle(query: Query) -> None:
-    """Run without failures until nothing is left."""
     for _ in range(2 + len(query.broker.records)):
         query.now_ms += 2 * LOCK_MS
         query.step(1_000, ["answered"] * 3, 0)

@@ -27,7 +27,6 @@ from tests.support.cluster.world import ClusterWorld
 
 
 def batch_of(value: bytes, *, producer: tuple[int, int] | None = None, sequence: int = -1, key: bytes = b"k") -> bytes:
-    """Return a batch of one record, with a producer id and epoch if they are given."""
     producer_id, epoch = producer or (-1, -1)
     return bytes(
         build_batch(
@@ -65,7 +64,6 @@ class Orders:
         return fetched(self.world.ask(self.leader if to is None else to, request, purpose=Purpose.BEHIND))
 
     def offsets(self) -> list[int]:
-        """Return the first offset of each visible batch."""
         return [header.base_offset for _, header in batch_headers(bytes(self.fetch().records or b""))]
 
     def end_of(self, epoch: int) -> tuple[int, int]:

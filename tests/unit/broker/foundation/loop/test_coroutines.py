@@ -20,8 +20,6 @@ from shareq.broker.foundation.turn_budget import PAUSE, TURN_ELEMENTS, TurnBudge
 
 @dataclass
 class Loop:
-    """A loop's turns, and the reported faults."""
-
     clock: VirtualClock = field(default_factory=VirtualClock)
     faults: list[Exception] = field(default_factory=list)
 
@@ -310,7 +308,6 @@ class Programs:
         assert len(self.loop.turns) == 0
 
     def judge(self, at: int) -> None:
-        """Check that the answer arrived, unless the program has a fault."""
         fails = FAULT in self.programs[at]
         if at in self.driven and not (at == 0 and self.cancelled):
             assert self.driven[at].result.done is not fails

@@ -379,7 +379,6 @@ def test_cursors_that_make_no_sense(three_topics: World, cursor: tuple[str, int]
 
 
 def find(world: World, version: int, *keys: str, key_type: int = 0) -> list[tuple[str, int, int, str, int]]:
-    """Return the rows of an answer: key, error, node, host, port."""
     if version >= 4:
         request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=list(keys))
         rows = world.call(FindCoordinatorResponse, request, version).coordinators

@@ -181,7 +181,6 @@ def test_every_property_reports_who_has_set_it(key: ConfigKey[Any]) -> None:
 
 
 def another_value(key: ConfigKey[Any]) -> str:
-    """Return a valid value that is not the default."""
     numbers = [key.default, 0] if isinstance(key.default, int) else [7]
     near = [str(number + step) for number in numbers if isinstance(number, int) for step in (1, -1, 0, 7)]
     choices = list(key.validator.choices) if isinstance(key.validator, OneOf) else []
@@ -485,6 +484,5 @@ def test_the_share_state_topic_stays_compacted(world: World, change: tuple[str, 
 
 @pytest.mark.parametrize("change", [("segment.bytes", SET, "2000000"), ("cleanup.policy", SET, "delete")])
 def test_the_share_state_topic_before_it_is_there(world: World, change: tuple[str, int, str | None]) -> None:
-    """It is reported as missing, like any other topic."""
     row = alter(world, TOPIC, "__share_group_state", change)
     assert row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

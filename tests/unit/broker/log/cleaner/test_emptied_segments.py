@@ -9,7 +9,6 @@ from tests.support.worlds.log_world import LogWorld, read_all, values_of
 
 
 def put(world: LogWorld, key: bytes, value: bytes | None) -> None:
-    """Append one batch that fills a segment."""
     now = world.clock.wall_ms()
     info = world.log.append(
         build_batch([RecordData(key, value)], timestamp_ms=now), origin=Origin.COORDINATOR, now_wall_ms=now

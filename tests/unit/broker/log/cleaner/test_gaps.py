@@ -36,7 +36,6 @@ def compacted_world(*, producer: bool = False) -> LogWorld:
 
 
 def read_at(log: PartitionLog, offset: int, max_bytes: int = 1, upto: int | None = None) -> list[int]:
-    """Return the offsets of a read from `offset` on."""
     result = log.read(offset, max_bytes, upto=log.high_watermark if upto is None else upto)
     assert isinstance(result, ReadResult)
     return [

@@ -26,7 +26,6 @@ LONG_MS = 10**7
 
 
 def committed(log: PartitionLog) -> list[Record]:
-    """Return the records of the whole log as a read_committed reader sees them."""
     upto = log.last_stable_offset
     aborted = log.aborted_transactions(log.log_start_offset, upto)
     records: list[Record] = []
@@ -229,7 +228,6 @@ def test_cleaning_again_changes_no_byte(seed: int) -> None:
 
 
 def test_the_history_is_not_a_trivial_one() -> None:
-    """The histories contain every kind of event."""
     kinds = set()
     for seed in range(1, 12, 2):
         history = History(seed, latest_value, transactions=True)

@@ -199,6 +199,5 @@ def test_a_loss_of_power_excuses_just_what_was_not_synced(synced: bool, whole: b
 
 
 def test_a_list_of_segments_is_known_by_the_crc_of_their_base_offsets_in_eight_bytes() -> None:
-    """The CRC is computed as earlier releases did."""
     assert chain_of([0, 10]) == crc32c(bytes(15) + b"\n")
     assert chain_of([]) == crc32c(b"")

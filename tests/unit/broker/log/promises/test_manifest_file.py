@@ -29,8 +29,6 @@ def row(synced: int) -> LogRow:
 
 
 class Rig:
-    """A manifest that begins with one log."""
-
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.fs = MemFs(self.clock.call_soon, Random(1))
@@ -43,7 +41,6 @@ class Rig:
         return bytes(self.fs.content(PATH))
 
     def added(self) -> bytes:
-        """Return the bytes appended to the initial ones."""
         content = self.content()
         assert content.startswith(self.begun)
         return content[len(self.begun) :]

@@ -96,7 +96,6 @@ class Workload:
         return self.world.start()
 
     def check(self) -> None:
-        """Check that all answered records exist, and none that was never appended."""
         for partition, reported in enumerate(self.reported):
             log = self.log(partition)
             assert reported.log_start <= log.log_start_offset <= max(reported.asked_start, reported.log_start)

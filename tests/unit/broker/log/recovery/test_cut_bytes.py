@@ -18,7 +18,6 @@ BYTES = bytes(range(200))
 
 
 def disk() -> tuple[MemFs, Segment]:
-    """Return a disk with one durable segment of 200 bytes."""
     fs = MemFs(VirtualClock().call_soon, Random(1))
     fs.make_dirs(FOLDER)
     fs.write_atomic(LOG, BYTES)

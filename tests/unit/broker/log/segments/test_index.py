@@ -20,8 +20,6 @@ layouts = st.lists(
 
 
 class Batches:
-    """The batches of one segment, one after the other."""
-
     def __init__(self, layout: list[tuple[int, int, int, int]]) -> None:
         self.map = SegmentMap(BASE, 4096)
         self.rows: list[tuple[int, int, int, int]] = []  # first offset, last offset, position, end position

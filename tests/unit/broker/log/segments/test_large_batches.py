@@ -17,7 +17,6 @@ TIME = 1_700_000_000_000
 
 
 def appended(world: LogWorld, records: list[RecordData]) -> None:
-    """Append a batch without the checks of client batches."""
     batch = bytes(build_batch(records, timestamp_ms=TIME, compression=Compression.ZSTD))
     world.log.append(batch, origin=Origin.COORDINATOR, now_wall_ms=TIME)
     world.clock.run_until_idle()

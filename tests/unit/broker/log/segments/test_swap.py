@@ -167,7 +167,6 @@ def test_no_crash_leaves_an_index_of_the_old_segment_beside_the_new_one(model: C
 
 
 def failing(step: int) -> Callable[[str, str], OSError | None]:
-    """Return a disk on which only the operation with this number fails."""
     left = [step]
 
     def fail(kind: str, path: str) -> OSError | None:

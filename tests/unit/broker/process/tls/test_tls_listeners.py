@@ -34,7 +34,6 @@ class Pki:
         self.client = self.authority.sign("client")
 
     def signed_again(self, folder: Path, name: str = "server", *names: str) -> Signed:
-        """Sign another certificate of that name in a folder of its own."""
         folder.mkdir(exist_ok=True)
         return Authority(folder).sign(name, *(names or ("DNS:localhost", "DNS:broker.example")))
 
@@ -61,7 +60,6 @@ def listeners_of(**given: object) -> tuple[TlsListeners, BrokerConfig]:
 
 
 def shown_by(listeners: TlsListeners, *, client: Signed | None = None) -> bytes:
-    """Return the certificate, in DER, that the listener shows to a client."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = listeners.port("SSL").context.wrap_bio(incoming, outgoing, server_side=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -239,7 +237,6 @@ def test_a_renewed_file_is_read_again(pki: Pki, tmp_path: Path, caplog: pytest.L
 
 
 def ended(folder: Path) -> Signed:
-    """Return an expired certificate of the server."""
     folder.mkdir(exist_ok=True)
     signed = Authority(folder).sign("server", "DNS:localhost", "DNS:broker.example")
     command = "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days -1 -extfile server.ext -out server.pem"

@@ -32,7 +32,6 @@ INVALID_REQUEST, INVALID_RECORD_STATE = ErrorCode.INVALID_REQUEST, ErrorCode.INV
 
 
 def holding(first: int = 0, last: int = 9, *, start: int = 0, size: int = 10, renew: bool = True) -> SharePartition:
-    """Return a share partition in which m1 holds first..last as one batch."""
     partition = share_partition(start=start, renew=renew)
     fetch(partition, batches(first, last, size), batch_size=last - first + 1)
     return partition

@@ -506,7 +506,6 @@ def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole(partition: S
 
 
 def test_a_read_reaches_the_last_available_record_of_a_split_batch(partition: SharePartition) -> None:
-    """In batch mode the budget does not cut an in-flight batch."""
     fetch(partition, batches(0, 99, 10))
     settle(partition, 5, 5, RELEASE)
     settle(partition, 55, 55, RELEASE)

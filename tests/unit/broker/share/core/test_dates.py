@@ -41,7 +41,6 @@ DAY_MS = 86_400_000
 
 
 def delaying(*, limit: int = 2_000, max_deliveries: int = 5, ordered: bool = False) -> SharePartition:
-    """Return a share partition at offset 0 of a group with delays."""
     partition = share_partition()
     plain = settings(limit=limit, max_deliveries=max_deliveries)
     partition.settings = plain._replace(delay=RecordDelays(True, DAY_MS), order_by_key=ordered)
@@ -307,7 +306,6 @@ def test_the_last_delivery_is_the_last_whatever_time_was_given() -> None:
 
 
 def test_a_time_is_refused_where_the_group_has_none_or_it_is_too_long() -> None:
-    """The whole request is refused."""
     partition = delaying()
     fetch(partition, batches(0, 0))
     release = [AckBatch(0, 0, (RELEASE,))]

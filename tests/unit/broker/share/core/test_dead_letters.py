@@ -39,7 +39,6 @@ REJECTED, EXCEEDED = Cause.CLIENT_REJECT, Cause.DELIVERY_COUNT_EXCEEDED
 
 
 def with_queue(**kwargs: object) -> SharePartition:
-    """Return a share partition whose group has a dead-letter queue."""
     partition = share_partition(**kwargs)  # type: ignore[arg-type]
     partition.settings = partition.settings._replace(dead_letters=True)
     return partition

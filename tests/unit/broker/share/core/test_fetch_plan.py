@@ -16,8 +16,6 @@ from shareq.broker.share.core.values import AcquiredRange
 
 @dataclass(frozen=True)
 class Placed:
-    """A record batch in a read."""
-
     base_offset: int
     last_offset: int
     position: int

@@ -90,7 +90,6 @@ class Life:
 
     @staticmethod
     def _given(acks: list[AckBatch]) -> list[AckBatch] | AckRanges:
-        """Return the acknowledgements in the form in which a request brings them."""
         if len(acks) < 4 or any(len(ack.acknowledge_types) > 1 for ack in acks):
             return acks
         return AckRanges([number for first, last, types in acks for number in (first, last, types[0])])

@@ -53,7 +53,6 @@ def test_records_that_begin_to_wait_are_counted_once_that_is_durable() -> None:
 def delaying(
     *, max_deliveries: int = 5, limit: int = 2_000, lock_ms: int = 30_000, backoff: RedeliveryBackoff = BACKOFF
 ) -> SharePartition:
-    """Return a share partition at offset 0 with a redelivery backoff."""
     partition = share_partition()
     plain = settings(max_deliveries=max_deliveries, limit=limit, lock_ms=lock_ms)
     partition.settings = plain._replace(redelivery=backoff)
@@ -249,7 +248,6 @@ def test_a_refused_request_leaves_no_wait(partition: SharePartition) -> None:
 
 
 def test_many_waits_in_one_write_are_all_looked_at(partition: SharePartition) -> None:
-    """No wait is lost when the heap is rebuilt midway."""
     fetch(partition, batches(0, 1_999), batch_size=1, max_records=2_000)
     evens = [AckBatch(offset, offset, [RELEASE]) for offset in range(0, 2_000, 2)]
     outcome = partition.acknowledge("m1", evens, 0)

@@ -34,8 +34,6 @@ def sessions() -> ShareSessions:
 
 @dataclass(frozen=True)
 class Result:
-    """The fetch result of one partition."""
-
     topic_id: bytes
     partition: int
     records: bytes = b""
@@ -58,7 +56,6 @@ def request(
     connection: object = 1,
     names: dict[bytes, str] | None = None,
 ) -> ShareFetchContext | ErrorCode:
-    """Send a ShareFetch to the sessions."""
     known = NAMES if names is None else names
     partitions = [ListedPartition(topic_id, partition, known.get(topic_id)) for topic_id, partition in listed]
     return sessions.open_or_update(group, member, epoch, partitions, forgotten, has_acks=acks, connection_id=connection)
@@ -72,7 +69,6 @@ def accepted(answer: ShareFetchContext | ErrorCode) -> ShareFetchContext:
 def opened(
     sessions: ShareSessions, *partitions: int, member: str = "m1", group: str = "g", connection: object = 1
 ) -> ShareFetchContext:
-    """Open a session with a ShareFetch of epoch 0."""
     return accepted(request(sessions, 0, ids(*partitions), member=member, group=group, connection=connection))
 
 
@@ -81,7 +77,6 @@ def fetched(context: ShareFetchContext) -> list[PartitionId]:
 
 
 def kept(context: ShareFetchContext, results: Sequence[Result]) -> list[int]:
-    """Return the partitions named by the response."""
     selected = context.select(results)
     assert not isinstance(selected, ErrorCode), selected
     return [result.partition for result in selected]

@@ -70,7 +70,6 @@ class Example:
         return start, rows  # type: ignore[return-value]
 
     def restarted(self) -> SharePartition:
-        """Return the leader after a crash at this moment."""
         partition = SharePartition(KEY, 4, settings(lock_ms=LOCK_MS))
         partition.load(7, self.persisted.start, self.persisted.batches(), log_start_offset=0, log_end_offset=LOG_END)
         return partition

@@ -48,12 +48,10 @@ class Life:
         return completed(NO_ERROR)
 
     def set(self, paused_by: str) -> None:
-        """Set the property, as the broker's metadata do."""
         self.paused_by = paused_by
         self.breakers.config_changed("g")
 
     def take(self, step: str) -> None:
-        """Live through a step, and judge."""
         match step:
             case "one dies" | "two die":
                 self.die(1 if step == "one dies" else 2)

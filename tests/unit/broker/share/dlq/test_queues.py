@@ -116,7 +116,6 @@ class Rig:
         self.pass_time(0)
 
     def letters(self) -> list[tuple[int, bytes | None]]:
-        """Return source offset and value of each letter, in order."""
         return [
             (int(header_of(record, "__dlq.errors.offset") or b""), record.value)
             for _, batch in self.topics.appended

@@ -29,8 +29,6 @@ clients = st.integers(0, len(INSTANCES) - 1)
 
 @dataclass
 class Client:
-    """The knowledge of one client."""
-
     instance: str | None
     member_id: str = ""
     generation: int = -1
@@ -68,7 +66,6 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(number=clients)
     def start_again(self, number: int) -> None:
-        """Replace the client by one without any memory."""
         self.clients[number] = Client(INSTANCES[number])
 
     @rule(number=clients, late=st.booleans())
@@ -110,7 +107,6 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(number=clients)
     def behave(self, number: int) -> None:
-        """Let all clients behave like real ones for some time."""
         for _ in range(4):
             for client in self.clients:
                 if any(each is client and join.waits for each, join in self.joins):

@@ -22,7 +22,6 @@ def subscription(*topics: str, version: int = 0) -> bytes:
 
 
 def commit(group: ClassicGroup, member: str = "", generation: int = -1, instance: str | None = None) -> list[ErrorCode]:
-    """Return the errors of a commit outside a transaction and in one."""
     return [commit_error(group, member, instance, generation, transactional=each) for each in (False, True)]
 
 

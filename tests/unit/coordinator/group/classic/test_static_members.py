@@ -49,7 +49,6 @@ def test_an_unknown_instance_id(world: ClassicWorld) -> None:
 
 
 def test_a_leader_that_comes_back_need_not_assign(world: ClassicWorld) -> None:
-    """It skips the assignment (KIP-814)."""
     (leader,) = world.stable(statics=["i"])
     back = world.join(instance="i", version=9).response
     assert (back.leader, back.skip_assignment, len(back.members)) == (back.member_id, True, 1)

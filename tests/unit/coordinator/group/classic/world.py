@@ -35,8 +35,6 @@ M = TypeVar("M", bound=Message)
 
 @dataclass
 class Asked(Generic[M]):
-    """A JoinGroup or SyncGroup request that was sent."""
-
     world: ClassicWorld
     token: int
 
@@ -79,7 +77,6 @@ class ClassicWorld:
 
     @property
     def written(self) -> GroupMetadataValue:
-        """Return the value of the last operation's only record."""
         (record,) = self.log.last
         assert isinstance(record.value, GroupMetadataValue)
         return record.value
@@ -168,7 +165,6 @@ class ClassicWorld:
         return ids
 
     def keep_alive(self, ms: int, *member_ids: str) -> None:
-        """Let time pass while these members send heartbeats."""
         end = self.time.now_ms + ms
         while self.time.now_ms < end:
             self.log.advance(min(1_000, end - self.time.now_ms))

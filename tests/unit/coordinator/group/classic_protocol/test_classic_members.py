@@ -245,7 +245,6 @@ def test_a_silent_member_is_out_after_its_session_timeout() -> None:
 
 
 def alive(world: MixedWorld, member_id: str, ms: int) -> None:
-    """Send heartbeats only."""
     for _ in range(ms // 1_000):
         if world.kind != "consumer" or member_id not in world.group.members:
             return

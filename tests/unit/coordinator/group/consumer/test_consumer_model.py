@@ -195,7 +195,6 @@ class Groups(RuleBasedStateMachine):
             client.owned = set(client.reported)
 
     def forget_fenced(self) -> None:
-        """Let a client that was fenced abandon all its partitions."""
         group = self.world.log.shard.consumer.group("g")
         for name, client in self.clients.items():
             if group is None or name not in group.members:

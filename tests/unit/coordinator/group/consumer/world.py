@@ -92,7 +92,6 @@ class ConsumerWorld:
         rebalance_ms: int = -1,
         group_id: str = GROUP,
     ) -> ConsumerGroupHeartbeatResponse:
-        """Send one heartbeat, by default at the member's epoch."""
         request = ConsumerGroupHeartbeatRequest(
             group_id=group_id,
             member_id=member_id,
@@ -132,7 +131,6 @@ class ConsumerWorld:
         return "?" if topic is None else topic.name
 
     def has(self, member_id: str) -> dict[str, set[int]]:
-        """Return the partitions that the member was assigned."""
         return {self.name(t): set(partitions) for t, partitions in self.group.current_of(member_id).assigned.items()}
 
     def settle(self, *member_ids: str, rounds: int = 6) -> None:

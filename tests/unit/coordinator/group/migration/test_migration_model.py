@@ -233,7 +233,6 @@ class Groups(RuleBasedStateMachine):
         assert all(group.owner(*place) is not None for place in recorded)
 
     def _state(self) -> object:
-        """Return the group's state as its records describe it."""
         shard = self.world.log.shard
         classic, modern = shard.classic.group("g"), shard.consumer.group("g")
         if modern is not None:

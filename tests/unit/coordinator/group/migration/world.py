@@ -40,14 +40,12 @@ M = TypeVar("M", bound=Message)
 def subscription(
     topics: Sequence[str] = ("foo",), owned: Parts | None = None, *, version: int = 3, rack: str | None = None
 ) -> bytes:
-    """Return a consumer's own data in JoinGroup."""
     parts = [Owned(name, sorted(numbers)) for name, numbers in (owned or {}).items()]
     message = ConsumerProtocolSubscription(list(topics), None, parts, -1, rack)
     return version.to_bytes(2, "big") + message.encode(version)
 
 
 def assignment(parts: Parts, *, version: int = 3, user_data: bytes | None = None) -> bytes:
-    """Return a leader's assignment for a consumer in SyncGroup."""
     topics = [Assigned(name, sorted(numbers)) for name, numbers in parts.items()]
     return write_assignment(ConsumerProtocolAssignment(topics, user_data), version)
 

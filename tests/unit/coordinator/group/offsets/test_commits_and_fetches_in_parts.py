@@ -134,7 +134,6 @@ def test_a_prepared_commit_is_a_sign_of_life(world: OffsetsWorld) -> None:
 
 
 def fetch_of(topics: Sequence[tuple[str, int]] | None) -> OffsetFetchRequestGroup:
-    """Build a fetch of the given number of partitions of each topic."""
     named = None if topics is None else [OffsetFetchRequestTopics(n, IDS[n], list(range(size))) for n, size in topics]
     return OffsetFetchRequestGroup("g", "m", 4, named)
 

@@ -69,7 +69,6 @@ class Offsets(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([1, 400, 1_000, 4_999]))
     def wait(self, ms: int) -> None:
-        """Expire offsets in the model at the shard's deadlines only."""
         end = self.world.time.now_ms + ms
         while (deadline := self.world.shard.next_deadline_ms()) is not None and deadline <= end:
             self.world.log.advance(deadline - self.world.time.now_ms)

@@ -50,7 +50,6 @@ def error_of(
     ],
 )
 def test_a_transaction_without_a_group(generation: int, version: int, error: ErrorCode) -> None:
-    """The missing group is reported from version 6 of TxnOffsetCommit on."""
     assert error_of(rules.transactional_commit_error, None, commit_of(generation), version) is error
 
 

@@ -109,7 +109,6 @@ class OffsetsWorld:
         }
 
     def offsets(self, group: str = "g") -> dict[At, int]:
-        """Return all offsets of the group, and check that none has an error."""
         rows = self.fetch(group=group)
         assert {error for _, _, _, error in rows.values()} <= {NONE}
         return {at: row[0] for at, row in rows.items()}
@@ -130,7 +129,6 @@ class OffsetsWorld:
         self.log.run(self.shard.topics_deleted({gone.topic_id: name}))
 
     def listed(self) -> list[tuple[str, str, str, str]]:
-        """Return id, type, protocol type and state of each group."""
         groups = self.shard.list_groups().response
         return sorted((g.group_id, g.group_type, g.protocol_type, g.group_state) for g in groups)
 

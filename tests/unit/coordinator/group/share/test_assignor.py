@@ -78,7 +78,6 @@ def test_a_joining_member_takes_no_more_than_its_share() -> None:
 
 
 def test_a_new_target_for_the_same_members_moves_nothing() -> None:
-    """The extra partition stays with the member that has it."""
     before = {"m00": {T: frozenset({0})}, "m01": {T: frozenset({1, 2})}}
     assert assign(same(2, T), {T: 3}, before) == before
 

@@ -25,7 +25,6 @@ T, U, GONE = topic_id_of("t"), topic_id_of("u"), topic_id_of("gone")
 
 
 def with_simple_group(world: GroupWorld, group_id: str = "simple") -> None:
-    """Create a group of that name with classic offsets only."""
     rows = [OffsetCommitRequestPartition(0, 5, committed_metadata="")]
     request = OffsetCommitRequest(group_id, topics=[OffsetCommitRequestTopic("t", T, rows)])
     world.log.run(commit_decision(world.shard.offsets, request, 9, world.time))

@@ -53,8 +53,6 @@ def test_only_a_joining_member_creates_a_group(world: GroupWorld) -> None:
 
 
 class ConsumerGroup:
-    """A group of another type."""
-
     kind = GroupKind.CONSUMER
     group_id = GROUP
     protocol_type = "consumer"

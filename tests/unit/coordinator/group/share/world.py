@@ -102,7 +102,6 @@ class GroupWorld:
         client: Client = CLIENT,
         connection_id: int | None = None,
     ) -> Answer:
-        """Run both phases of a heartbeat without anything in between."""
         plan = self.begin(
             member_id, epoch, topics, rack=rack, group_id=group_id, client=client, connection_id=connection_id
         )

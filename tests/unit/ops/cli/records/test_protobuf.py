@@ -28,8 +28,6 @@ File: TypeAlias = descriptor_pb2.FileDescriptorProto
 
 
 class Registry(SchemaRegistry):
-    """Answers by path."""
-
     def __init__(self, answers: Mapping[str, object]) -> None:
         super().__init__("http://registry")
         self.answers, self.asked = answers, list[str]()
@@ -101,7 +99,6 @@ def framed(number: int, path: bytes, body: bytes) -> bytes:
 
 
 def order() -> bytes:
-    """Return an order as another program writes it, with classes of its own."""
     pool = descriptor_pool.DescriptorPool()
     stamps = File()
     timestamp_pb2.DESCRIPTOR.CopyToProto(stamps)

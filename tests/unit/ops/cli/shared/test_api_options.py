@@ -31,7 +31,6 @@ def files(tmp_path: Path) -> Path:
 def found(
     files: Path, profile: str | None = None, url: str | None = None, token: str | None = None, **environment: str
 ) -> tuple[str, str] | None:
-    """Return the URL and the token that a command would use."""
     given = {"XDG_CONFIG_HOME": str(files), **environment}
     session = Session(client_config(None, None, profile, (), 5, given), as_json=False, profile=profile)
     api = records_api(session, url, None if token is None else str(files / token), given)

@@ -66,7 +66,6 @@ def run(shell: str, script: str, bootstrap: str) -> list[str]:
 
 
 def in_bash(words: str, bootstrap: str) -> list[str]:
-    """Return bash's completions of the last word."""
     given = words.split(" ")
     script = (
         'eval "$(shareq completion bash)"\n'
@@ -169,7 +168,6 @@ def run_text(command: str, bootstrap: str) -> str:
 
 
 def until(terminal: int, wanted: bytes) -> None:
-    """Read from a terminal until it has shown `wanted`."""
     shown = b""
     while wanted not in shown:
         assert select.select([terminal], [], [], 30)[0], shown
@@ -182,7 +180,6 @@ def test_no_more_names_than_a_person_reads(broker: Broker, monkeypatch: pytest.M
 
 
 def in_process(words: str, bootstrap: str) -> list[str]:
-    """Return the completions of the last word, computed in this process."""
     from click.shell_completion import ShellComplete
 
     from shareq.ops.cli.main import main

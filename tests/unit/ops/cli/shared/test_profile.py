@@ -29,8 +29,6 @@ check.crcs = false
 
 
 class Home:
-    """A user's home."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {"HOME": str(folder)}

@@ -50,7 +50,6 @@ class Terminal:
         self.seen = ""
 
     def until(self, pattern: str) -> str:
-        """Read until new output matches the pattern."""
         deadline = time.monotonic() + WAIT_S
         while not re.search(pattern, self.seen, re.DOTALL):
             assert time.monotonic() < deadline, (pattern, self.seen[-2000:])

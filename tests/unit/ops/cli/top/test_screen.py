@@ -44,7 +44,6 @@ def screen() -> Screen:
 
 
 def drawn(screen: Screen, width: int = 120, height: int = 20) -> list[Text]:
-    """Return the lines as displayed by a terminal of this size."""
     console = Console(width=width, height=height)
     found = console.render_lines(screen, console.options, pad=False)
     return [Text.assemble(*((part.text, part.style or "") for part in line)) for line in found]

@@ -44,7 +44,6 @@ def overwrite_each(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
 
 
 def overwrite_many(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
-    """Overwrite several parts at once with any status."""
     cuts = sorted(rng.sample(range(10, 30), rng.choice((2, 4, 8, 14))))
     parts = []
     for first, last in zip(cuts[::2], cuts[1::2], strict=True):

@@ -59,7 +59,6 @@ def seen(window: InFlightWindow) -> list[tuple[int, str, int]]:
 
 
 def finish(order: KeyOrder, window: InFlightWindow, *offsets: int) -> bool:
-    """Acknowledge these one by one, in one event."""
     for offset in offsets:
         batch = window.batches.floor(offset)
         assert batch is not None
@@ -115,7 +114,6 @@ def test_of_freed_neighbours_those_that_a_member_holds_stay_its_own() -> None:
 
 
 def test_all_changes_of_an_event_count() -> None:
-    """They count even if they were noted one after the other."""
     window = window_of((0, [ACQUIRED, ACQUIRED, available(0), available(0)]))
     order = entered(window, 0, 3, {0: A, 1: B, 2: A, 3: B})
     assert [state for _, state, _ in seen(window)[2:]] == ["waiting", "waiting"]
@@ -191,7 +189,6 @@ def test_where_all_is_finished_nothing_is_looked_for() -> None:
 
 
 def test_below_the_start_offset_nothing_enters() -> None:
-    """The read begins at the start of its record batch."""
     window = InFlightWindow()
     window.start_offset = window.end_offset = 7
     order = KeyOrder(0)
@@ -297,7 +294,6 @@ def test_where_the_next_one_is_held_already_nobody_is_woken() -> None:
 
 
 def release(order: KeyOrder, window: InFlightWindow, first: int, last: int) -> bool:
-    """Release these records, which a member had acquired twice."""
     batch = window.batches.floor(first)
     assert batch is not None
     order.note(window.remap(batch, first, last, lambda _status: available(2)))

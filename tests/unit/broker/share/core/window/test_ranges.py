@@ -35,7 +35,6 @@ LOCK_MS = 30_000
 
 
 def listed(core: SharePartition, most: int = 1_000, first: int = 0) -> list[RecordRange]:
-    """Return the ranges of all parts together."""
     found: list[RecordRange] = []
     position: int | None = first
     while position is not None:

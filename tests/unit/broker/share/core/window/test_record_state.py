@@ -98,7 +98,6 @@ def test_a_pending_record_that_left_the_log_stays_archived_even_if_the_write_fai
 
 @pytest.mark.parametrize(("count", "state"), [(1, AVAILABLE), (4, AVAILABLE), (5, ARCHIVED), (6, ARCHIVED)])
 def test_given_back_at_the_delivery_count_limit_means_archived(count: int, state: RecordState) -> None:
-    """Archive a record at the delivery count limit (KIP-932)."""
     held = DeliveryStatus(ACQUIRED, count, "m1")
     assert after_release(held, ShareGroupSettings(delivery_count_limit=5)) is state
     with_queue = ShareGroupSettings(delivery_count_limit=5, dead_letters=True)

@@ -108,8 +108,6 @@ def check_even(subscriptions: dict[str, frozenset[bytes]], targets: dict[str, As
 
 
 class Topic(bytes):
-    """A topic id that counts its lookups and comparisons."""
-
     looks = 0
 
     def __hash__(self) -> int:
