@@ -62,9 +62,9 @@ def measure(workers: int, seconds: float) -> Row:
 
 
 def steady(journal: Sequence[Done], places: int) -> tuple[int, float]:
-    """Return the most tasks at once, up to `places`, and the tasks ended per second while so many ran.
+    """Return the most tasks that ran at once, up to `places`, and the tasks ended per second while so many ran.
 
-    That time lasts from the first moment with so many until nine tenths of all tasks have begun.
+    The time counts from the first moment with so many until nine tenths of all tasks have begun.
     """
     changes = sorted([(each.begun_s, 1) for each in journal] + [(each.ended_s, -1) for each in journal])
     now, most, since = 0, 0, 0.0

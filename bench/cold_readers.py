@@ -192,7 +192,7 @@ def alone(address: str) -> Phase:
 
 
 def apart(address: str, kind: Kind, mb: int) -> Phase:
-    """Watch the producer while the reader reads from a broker of its own: what their share of the CPUs alone costs."""
+    """Watch the producer while the reader uses a broker of its own, to see what the shared CPUs alone cost."""
     folder = Path(tempfile.mkdtemp(prefix=f"apart-{kind}-", dir=SCRATCH))
     other: Shareq | ApacheKafka = ApacheKafka(folder) if kind == "apache" else Shareq(folder)
     try:

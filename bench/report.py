@@ -57,9 +57,9 @@ def write_between_markers(document: Path, text: str) -> None:
 
 
 def write_rows(document: Path, run: Run) -> int:
-    """Update the rows of this run that a document shows, and as many of their columns as it shows.
+    """Update the rows of this run that a document shows, in the columns that it shows.
 
-    Return the number of rows; none is no error, because a run may have other figures.
+    Return the number of rows; 0 is no error, because a run may have other figures.
     """
     lines = document.read_text().splitlines()
     measured = {row.label: _cells(run, row) for row in run.rows}

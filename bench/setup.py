@@ -27,7 +27,7 @@ from shareq.protocol.generated.describe_client_quotas import (
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 FAR_ABOVE: Final = {"producer_byte_rate": 1e12, "consumer_byte_rate": 1e12, "request_percentage": 1e6}
-"""Quotas that no client on this machine comes near."""
+"""Quotas far above the use of any client on this machine."""
 Entity = tuple[str, str | None]
 """An entity's kind (client-id, user or ip) and its name; None for the default."""
 _CLIENT: Final = "client-id"

@@ -22,8 +22,8 @@ from bench.setup import create_topic, quotas_for_all, read_from_start
 class Stage:
     """One broker under measurement, started on first use and kept; names of topics and groups are never reused.
 
-    With `secure`, it has a second listener there, which client programs use. With `limited`, all clients have quotas,
-    which none of them reaches. `packages` has a shareq of another checkout.
+    With `secure`, client programs use a second listener with TLS. With `limited`, all clients have quotas, which none
+    of them reaches. `packages` has a shareq of another checkout.
     """
 
     kind: Kind

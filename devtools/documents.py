@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def add_write_option(parser: argparse.ArgumentParser, begin: str, end: str) -> None:
-    """Add `--write FILE`: a document with two marks, checked at once, not only after all the work."""
+    """Add the option `--write FILE`, whose file must have both marks; that is checked at once, before the work."""
 
     def document(name: str) -> Path:
         path = Path(name)
@@ -29,7 +29,7 @@ def show_and_write(lines: Sequence[str], path: Path | None, begin: str, end: str
 
 
 def has_place(path: Path, begin: str, end: str) -> bool:
-    """Return True if the document has both marks, in this order."""
+    """Return True if the document has both marks, `begin` before `end`."""
     return _around(path, begin, end) is not None
 
 

@@ -227,7 +227,7 @@ def _of_the_broker(key: ConfigKey[Any]) -> str | None:
 
 
 def _setting(key: ConfigKey[Any]) -> str:
-    """Return a property as a file would have it, with its default, and what else is allowed."""
+    """Return a property as a file would have it, with its default and the other allowed values."""
     running = {UpdateMode.READ_ONLY: "", UpdateMode.CLUSTER_WIDE: r"\*", UpdateMode.PER_BROKER: r"\*\*"}
     first = key.name if key.default is None else f"{key.name}={format_value(key.default)}"
     names = ", ".join(f"`{each}`" for each in (first, *key.aliases)) + running[key.mode]

@@ -1,5 +1,6 @@
-"""Records with times of their own: how late they are delivered while others wait, the cost of waiting ones, and the
-cost of delays for a group whose records have no times. Only shareq has them.
+"""Records with delivery times: how late they are delivered, and what waiting ones cost.
+
+Also the cost of delays for a group whose records have no times. Only shareq has delays.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def missing(program: str) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Return True if 127.0.0.1 takes a connection there."""
+    """Return True if 127.0.0.1 accepts a connection on this port."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

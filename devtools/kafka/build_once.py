@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def build_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) -> None:
-    """Call `make` unless `there`. Other callers, also in other processes, wait by the file `lock`."""
+    """Call `make` unless `there()` is true; the file `lock` keeps callers in all processes from calling it at once."""
     if there():
         return
     lock.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Two nodes in front of a cluster, of which one is at work and the other one waits."""
+"""Two nodes in front of a cluster, one of which is active while the other one waits."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class _Reader:
 
 
 class Ledger:
-    """Owned by the parent process. `read()` takes in what the journals have grown by."""
+    """The joined journals, owned by the parent process. `read()` adds what consumers have written since."""
 
     def __init__(self, journals: list[Path], rows: int) -> None:
         self.rows = rows

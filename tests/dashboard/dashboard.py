@@ -20,8 +20,8 @@ _QUERY_RESULT: Final = re.compile(r"query_result\((.*)\)")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One line of a panel. `legend`: with {{label}} where the label's value goes, empty for a figure alone. `colours`:
-    of series by a regular expression for their names.
+    """One line of a panel. `legend` has {{label}} in the place of a label's value; it is empty for a single figure.
+    `colours` has the colours of series, by a regular expression for their names.
     """
 
     expression: str

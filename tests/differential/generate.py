@@ -57,7 +57,7 @@ QUEUE_COPIES = "errors.deadletterqueue.copy.record.enable"
 class Sequence:
     """One seed's sequence.
 
-    `next` makes a step, `note` learns from its answer. It uses no clock, and no chance but the seed.
+    `next` makes a step, `note` learns from its answer. It uses no clock, and no randomness but the seed's.
 
     `delete_records`: both brokers have that RPC. `dead_letters`: both have dead-letter queues.
     """

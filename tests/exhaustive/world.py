@@ -181,7 +181,7 @@ class World:
     def _check_all_came(self, *, nothing_came: bool) -> None:
         """Check that a fetch of everything leaves no free record, while no write is under way and no timer is due.
 
-        What a window has to look ahead for may come with later fetches.
+        Records for which the window has to look ahead may come with later fetches.
         """
         window = self.scope.window + (self.scope.ahead if nothing_came else 0)
         if self.writes or self.log_start or window < self.scope.log_end:
@@ -219,8 +219,9 @@ class World:
         return {offset: key for offset, key in known if key and wanted[0] <= offset <= wanted[1]}
 
     def _check_order(self, acquired: list[AcquiredRange]) -> None:
-        """Check that all earlier records of its key are finished before each record that comes, but for those that its
-        key may have in hand, too.
+        """Check that all earlier records of a delivered record's key are finished.
+
+        The exception is records that the key may have in hand at the same time.
         """
         pending = {write.write_id for write in self.writes}
         for first, last, _ in acquired if self.scope.keys else ():

@@ -17,7 +17,7 @@ TOPIC, GROUP = "t", "g"
 LEADER, OTHER = 1, 2
 TIMEOUT_S: Final = 3.0
 SLACK_S: Final = 5.0
-"""The delay of a machine that does other things as well; a call that never returned would take longer."""
+"""The delay that a busy machine may add; a call that never returned would take longer."""
 
 
 @pytest.fixture

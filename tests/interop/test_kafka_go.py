@@ -66,7 +66,7 @@ SHARDS: Final = {
     "sasl.test": ("",),
     "topics.test": ("",),
 }
-"""The patterns of tests that run side by side, by program; the empty one has what no other has."""
+"""The patterns of tests that run side by side, by program; the empty one runs the tests that match no other."""
 PASSED: Final = 590
 ASKED_AGAIN: Final[Mapping[Kind, int]] = {"ours": 1, "apache": 3}
 """The number of times that failed tests are repeated. Apache Kafka knows a new topic later than kafka-go's readers

@@ -219,7 +219,7 @@ class Administrator:
                 operation.before.clear()  # locks run out meanwhile
 
     def _is_taken_over(self, group: Group, index: int) -> bool:
-        """Return whether the group has started over with the slot, which shows if nothing has happened there since."""
+        """Return whether the group has started over with the slot; it shows only until something happens there."""
         world, slot = self._world, self._world.topics.slots[index]
         if not world.topics.is_live(index):
             return True

@@ -52,7 +52,7 @@ class KeyShares:
         }
 
     def least_segment(self) -> int:
-        """Return the fewest bytes of a segment, which has to take the largest batch."""
+        """Return the least bytes of a segment: it has to hold the largest batch."""
         return 5_000 if self.on else 0
 
     def size_of_batch(self, usual: int) -> int:

@@ -37,7 +37,7 @@ def dates_are_not_heeded() -> AbstractContextManager[object]:
 
 
 def dates_are_read_by_the_first_leader_alone() -> AbstractContextManager[object]:
-    """Plant that a leader that loads trusts the state alone: its records are available, whatever their headers say."""
+    """Plant that a leader trusts the state that it loads: its records are available, whatever their headers say."""
     original = SharePartitionManager.dated
     known: WeakKeyDictionary[SharePartition, int] = WeakKeyDictionary()
 

@@ -104,7 +104,7 @@ def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[objec
 
 
 def replaced_segments_come_back() -> AbstractContextManager[object]:
-    """Bring replaced segments back, and let the cleaner miss that their ends show them to be old.
+    """Plant that replaced segments come back, and that the cleaner does not see by their ends that they are old.
 
     That check alone prevents most of the harm.
     """

@@ -1,4 +1,4 @@
-"""Coordinators, beside shards made by a replay of their logs."""
+"""Coordinators' live shards, each with a shard made by a replay of its log."""
 
 from __future__ import annotations
 

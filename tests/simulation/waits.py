@@ -131,9 +131,9 @@ def check_waits(world: World) -> None:
 
 
 def _waits_for_records(world: World, leader: SharePartitionLeader, fetch: Parked) -> bool:
-    """Return False for the fetch of a member that let locks run out, and so leaves the records to others.
+    """Return False for the fetch of a member that let locks expire, and so leaves the records to others.
 
-    That was so when the fetch last woke, and may have ended: then the fetch gets the records at the end of its wait.
+    That may have ended since the fetch last woke; then the fetch gets the records at the end of its wait.
     """
     if isinstance(fetch, ShareFetch) and leader.is_for_others(fetch.member_id, now_ms=0):
         world.seen["fetches that left records to others"] += 1

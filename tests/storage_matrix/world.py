@@ -103,7 +103,7 @@ class RealWorld(BrokerWorld):
         self.broker = self._boot()
 
     def abandon(self) -> None:
-        """Release what a kill would leave in this process: open files, without a sync."""
+        """Close the files that a kill would leave open in this process, without a sync."""
         self.clock.drop_everything()
         with suppress(OSError, sqlite3.Error):
             self.broker.close(clean=False)

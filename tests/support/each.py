@@ -11,8 +11,8 @@ from typing import Any
 def for_each(name: str, values: Iterable[object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Call the test with each of the values, at least one, as its argument `name`, until one fails.
 
-    Like `pytest.mark.parametrize`, which goes above it, except that the values share the test's fixtures. A failure has
-    the value as a note.
+    Like `pytest.mark.parametrize`, which is applied above it, except that the values share the test's fixtures. A
+    failure has the value as a note.
     """
     cases = list(values)
     if not cases:

@@ -70,7 +70,7 @@ NOT_RUN: Final = {
     ("spark.md", "pip install '.[spark,jre]'"): "make .venv-spark/.ready",
     ("testing.md", "shareq serve --ephemeral"): "tests/wire/test_testing_modes.py",
 }
-"""The blocks of these pages that their tests do not run, by how they begin, with what the tests do instead."""
+"""The blocks that the tests of these pages do not run, by their beginnings, with what the tests do instead."""
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _COMMAND: Final = re.compile(r"^(?:\$ \S|(?:shareq|curl|kcat|openssl|make|python) |kafka-[\w-]+\.sh )", re.MULTILINE)

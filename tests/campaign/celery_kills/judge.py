@@ -86,8 +86,8 @@ def judge(lines: Iterable[str], sent: Iterable[int], kills: Sequence[Kill], ack_
 def _explains(kill: Kill, before: Run, after: Run, ack_s: float) -> bool:
     """Return whether a kill explains a repetition.
 
-    A worker's kill explains its tasks in progress, or finished but not acknowledged; the broker's those that a worker
-    had received, or that were on their way to it for at most `ack_s` seconds.
+    A worker's kill explains its tasks in progress, or finished but not acknowledged; the broker's kill explains those
+    that a worker had received, or that were on their way to a worker for at most `ack_s` seconds.
     """
     if kill.worker is not None and kill.worker != before.worker:
         return False

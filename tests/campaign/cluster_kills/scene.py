@@ -263,8 +263,9 @@ class Scene:
 
 
 def first_node_for(slot: int, nodes: int) -> int:
-    """Return the first of consecutive node ids with which each node, when it holds this slot of the states among
-    others, gives it up first: the slot moves to each node that comes back.
+    """Return the first of consecutive node ids for which the slot moves to each node that comes back.
+
+    With these ids, each node that holds this slot of the states among others gives it up first.
     """
 
     def likes_it_least(node_id: int) -> bool:

@@ -155,7 +155,7 @@ class Index:
         return key is not None and self.logs[place].last_of_key.get(key, -1) > offset
 
     def may_be_gone(self, place: Place, offset: int, value: str) -> bool:
-        """Return whether a request may have removed it, or a later record has its key."""
+        """Return whether a request may have removed the record, or a later record has its key."""
         return (
             bool(self.deleted.get(place.topic))
             or offset < self.logs[place].floor

@@ -234,7 +234,7 @@ def _most_deliveries(shares: Shares, group: str, record: Record, life: _Life) ->
 
 
 def _last_holds(life: _Life) -> list[_Hold]:
-    """Return the holds that no other certainly followed: a kill may have undone an earlier one's count."""
+    """Return the holds that no other hold certainly followed: a kill may have undone the count of an earlier one."""
     return [hold for hold in life.holds if not any(hold.one.is_before(other.one) for other in life.holds)]
 
 

@@ -16,8 +16,9 @@ RELEASE: Final = 2
 OLD, NEW = "old", "new"
 """The two sides of a move."""
 _OF_THE_CLIENT: Final = "_"
-"""The beginnings of errors that librdkafka itself has found: the broker's outcome is unknown then. All others are the
-broker's answers.
+"""The beginnings of errors that librdkafka itself finds, which leave the broker's outcome unknown.
+
+All others are the broker's answers.
 """
 Place = tuple[int, int]
 """Partition and offset."""

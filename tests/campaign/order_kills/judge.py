@@ -96,7 +96,7 @@ class Judge:
                 self._finished.add(place)
 
     def ends_out_of_order(self) -> list[str]:
-        """Return records whose end was sent and answered after that of a later one of their key.
+        """Return records whose end was sent and answered after the end of a later record of their key.
 
         Answers may overtake each other on their way to the members' threads, but an acknowledgement sent before a
         record was delivered cannot.

@@ -275,7 +275,7 @@ class Disk:
         {"openat", "open", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat"}
         | {"truncate", "link", "linkat", "symlink", "symlinkat"}
     )
-    """Calls that name files; the others have an open one as their first argument."""
+    """The calls that name files; all other calls have an open file as their first argument."""
 
     # -- names and syncs
 

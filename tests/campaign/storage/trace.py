@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A sync that has begun and ends later. It does not cover what is written in between."""
+    """A sync that has begun and ends later. It does not cover writes in between."""
 
     pid: int
     name: str

@@ -1,4 +1,6 @@
-"""Batches that decompress to a thousand times their size, opened in portions per turn; other clients go on."""
+"""Batches that decompress to a thousand times their size, opened in portions per turn; other clients are still
+served.
+"""
 
 from __future__ import annotations
 

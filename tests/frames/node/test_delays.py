@@ -55,7 +55,7 @@ def test_times_of_senders_and_of_members_hold_on_the_next_node() -> None:
 
 
 def comes_first(client: ShareClient, place: Place, due_ms: int) -> list[Acquired]:
-    """Return what is acquired first, which has to be at its time."""
+    """Return the record that is acquired first, which has to come at its time."""
     clock = client.world.clock
     while not (found := acquired_of(client.fetch(place))):
         assert clock.wall_ms() <= due_ms + STEP_MS

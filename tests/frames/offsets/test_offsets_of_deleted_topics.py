@@ -1,4 +1,4 @@
-"""Committed offsets are deleted with their topic, whatever intervenes: a new topic of the name has none."""
+"""Committed offsets are deleted with their topic, whatever faults intervene: a new topic of that name has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One connection that opens as many share sessions as it can, with invented members; other groups go on."""
+"""One connection that opens as many share sessions as it can, with invented members; other groups are still served."""
 
 from __future__ import annotations
 

@@ -62,9 +62,7 @@ def _fetch(folder: Path) -> None:
 
 
 def run(bootstrap: str, results: Path, *, only: Sequence[str] = (), leave_out: Sequence[str] = ()) -> Outcome:
-    """Run the integration tests (`only`: those of these names) in a pytest of their own; `results` is its output
-    file.
-    """
+    """Run the integration tests, or those that `only` names, in a pytest of their own; `results` is its output file."""
     folder = sources()
     command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", "-o", "addopts=", "--tb=short"]
     command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", f"--junitxml={results}"]

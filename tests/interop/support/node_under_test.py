@@ -37,7 +37,7 @@ _OF_CLUSTERS: Final = (
     "replica.",
     "transaction",
 )
-"""The beginnings of properties that are about data, or other groups: the cluster has them, the node all others."""
+"""The beginnings of properties about data or other groups, which go to the cluster; the node gets all others."""
 _NODE: Final = {
     "shareq.cluster.slots": "4",
     "shareq.cluster.heartbeat.interval.ms": "200",

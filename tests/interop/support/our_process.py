@@ -20,8 +20,8 @@ from shareq.testing.launch import options_of
 class OurProcess:
     """`python -m shareq serve` as a child process. `start` works again after an end, with the same data and port.
 
-    `settings` with several `listeners` give all addresses; `port` is one of these then. `tls`: that one has TLS. A node
-    has no data.
+    `settings` with several `listeners` give all addresses; `port` is one of these then. With `tls`, that address has
+    TLS. A node has no data.
     """
 
     folder: Path

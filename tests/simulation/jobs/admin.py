@@ -180,7 +180,7 @@ class JobAdministrator:
         world.audit()
 
     def _stay(self, longer_ms: int) -> None:
-        """Let members stay; then perhaps leave, when their commits are old."""
+        """Let members stay in their groups; perhaps leave once their commits are old."""
         world = self._world
         world.note("members stay for a long time")
         for _ in range(longer_ms // (SESSION_MS - 1) + 1):

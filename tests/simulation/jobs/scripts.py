@@ -1,7 +1,7 @@
 """Clients' scripts, request by request, as generators.
 
-A script yields an answer that it waits for, or None to pause. It does not survive the broker: its caller keeps what
-matters.
+A script yields an answer that it waits for, or None to pause. A script ends with the broker; its caller keeps the state
+that matters.
 """
 
 from __future__ import annotations

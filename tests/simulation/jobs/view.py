@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class View:
-    """A reader that continues from its position; what it has seen stays seen."""
+    """A reader that continues from its position, and remembers all that it has seen."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -120,7 +120,7 @@ class Worker:
             self._beat.go_on()
 
     def _start_again(self) -> None:
-        """Replace the process by another one that does not know if it has died."""
+        """Replace the process by a new one; the old one becomes a zombie that does not know of it."""
         self._world.seen["processes started again"] += 1
         self._world.note(f"{self.membership.identity} is started again")
         self._drop()

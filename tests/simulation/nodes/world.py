@@ -524,7 +524,7 @@ class NodesWorld:
         node.go_on()
 
     def _until_it_asks(self, node: NodeProcess) -> None:
-        """Let time pass until a heartbeat of the node is on its way, if it takes any time."""
+        """Let time pass until a heartbeat of the node is on its way, if heartbeats take any time."""
         ground = node.ground
         for _ in range(1_000):
             if ground is None or ground.link.counts[Purpose.MEMBERSHIP].under_way:
@@ -534,9 +534,7 @@ class NodesWorld:
     # -- faults of the network
 
     def _refuse(self) -> None:
-        """Let the other nodes believe that a node has ended: a proxy before it ends its connections and refuses new
-        ones.
-        """
+        """Make a node look ended to the other nodes: a proxy before it ends its connections and refuses new ones."""
         node = self._node()
         if node.listens and len(self.nodes) > 1:
             self.happened["nodes taken for ended"] += 1
@@ -567,7 +565,7 @@ class NodesWorld:
         self.cluster.delay(node.name, broker, self.rng.choice([0, 0, 30, 1_000]))
 
     def _cut_nodes(self) -> None:
-        """Have two nodes not reach each other, while both reach the cluster."""
+        """Keep two nodes from reaching each other, while both reach the cluster."""
         self.happened["cuts between nodes"] += 1
         cut = self.rng.sample(list(self.nodes.values()), 2)
         self.cut_nodes.add(frozenset(each.name for each in cut))

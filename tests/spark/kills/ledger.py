@@ -119,9 +119,9 @@ class Verdict:
     shared: Sequence[Place]
     """Records of Spark and the other member whose lock Spark lost before the ACCEPT: the contract allows it."""
     stolen: Sequence[Place]
-    """Records of both that Spark held or had acknowledged: the contract forbids it."""
+    """Records of Spark and the other member that Spark held or had acknowledged: the contract forbids it."""
     altered: Sequence[Place]
-    """Records whose value is not what was produced there."""
+    """Records whose value differs from the one that was produced at their place."""
     records: int
     in_spark: int
     in_competitor: int

@@ -192,7 +192,7 @@ class SimulatedCluster:
         self.replication.go_on_everywhere()
 
     def resume(self, broker: int) -> None:
-        """Resume a paused broker (SIGCONT), with what its sockets hold and what it knew before."""
+        """Resume a paused broker (SIGCONT), with the requests in its sockets and the metadata that it had."""
         assert self._processes[broker] is _Process.PAUSED
         self._processes[broker] = _Process.RUNNING
         deferred, self._deferred[broker] = self._deferred[broker], []

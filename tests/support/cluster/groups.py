@@ -150,7 +150,7 @@ class Groups:
 
 
 def join_group(call: Call, request: JoinGroupRequest) -> Answer:
-    """Add a member, or let it rejoin; the answer comes with the generation."""
+    """Add a member, or let it rejoin; the answer is sent when the generation begins."""
     groups, clock = call.broker.cluster.groups, call.broker.cluster.env.clock
     slot = groups.slot(call, request.group_id)
     if isinstance(slot, ErrorCode):

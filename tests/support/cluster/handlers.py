@@ -1,4 +1,4 @@
-"""The handlers by request."""
+"""The simulated broker's handlers, by request."""
 
 from __future__ import annotations
 

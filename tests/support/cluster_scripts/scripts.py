@@ -1,4 +1,4 @@
-"""All scripts."""
+"""The list of all scripts, each with its setting."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class NewGroups:
         self.fate.at()
 
     def initialize(self, group: str, starts: Mapping[Partition, int], epoch: int) -> bool:
-        """Reset states, except those of a newer epoch; return whether there was none of these."""
+        """Reset states, except those of a newer epoch; return True if none has a newer epoch."""
         old = {each: start for each, start in starts.items() if self.epochs.get((group, each), 0) <= epoch}
         self.epochs.update({(group, each): epoch for each in old})
         self.states.setdefault(group, {}).update({each: ShareState(start, ()) for each, start in old.items()})

@@ -1,4 +1,4 @@
-"""Topics in memory."""
+"""Metadata of topics, in memory."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class KnownMessage:
 
 @cache
 def known_messages() -> dict[str, KnownMessage]:
-    """Return every message that has versions, by name, with a codec made here for those the product lacks."""
+    """Return every message that has versions, by name; messages that the product lacks get a codec made here."""
     modules: dict[str, list[MessageSpec]] = {}
     for message in load_folder(SCHEMAS):
         if not message.valid_versions.empty:

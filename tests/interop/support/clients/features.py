@@ -122,7 +122,7 @@ def clients() -> dict[str, str]:
 def table(outcome: Mapping[tuple[str, str], str]) -> str:
     """Return Markdown: the clients, the features, and all failures, by reason.
 
-    `outcome` has "pass" or the failure of what was tested; failed and untested features have a ✗.
+    `outcome` has "pass" or the failure of each tested feature; failed and untested features have a ✗.
     """
     others: dict[str, dict[str, list[str]]] = {}
     for client in clients():

@@ -1,4 +1,4 @@
-"""kafka-python."""
+"""The client kafka-python."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def with_franz_go() -> Path:
 
 
 def main() -> None:
-    """Build every client that can be built here, fetch Apache Kafka, and print what cannot be had."""
+    """Build every client that can be built here, fetch Apache Kafka, and print what is missing."""
     builds = ((HERE / "go", _go_build), (HERE / "kafka_go", _kafka_go_build), (HERE / "node", _npm_install))
     for folder, build in builds:
         try:

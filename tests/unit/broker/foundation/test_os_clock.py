@@ -1,4 +1,4 @@
-"""The loop's clock."""
+"""The event loop's clock, whose timers are never early."""
 
 from __future__ import annotations
 

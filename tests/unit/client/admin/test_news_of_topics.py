@@ -19,7 +19,7 @@ TOPIC = NewTopic("t", 1, 1)
 
 
 def creating(world: World, broker: ScriptedBroker, error: ErrorCode = ErrorCode.NONE) -> None:
-    """Let the broker create any topic and know it at once, and others as scripted."""
+    """Let the broker create any topic and know it at once; the other brokers are scripted."""
 
     def answer(_: Message) -> Message:
         world.topics = [] if error else [topic(1)]

@@ -66,7 +66,7 @@ def world() -> Iterator[World]:
 
 
 def next_batch(driver: Driver, start: SourceOffset, most: int | None = None) -> SourceOffset:
-    """Ask for a micro-batch until there is one, as Spark does; pass it through JSON, as its log does."""
+    """Ask for a micro-batch until there is one, as Spark does; pass its offset through JSON, as Spark's log does."""
     deadline = time.monotonic() + TIMEOUT_S
     while (end := driver.latest(start, most)) is None:
         assert time.monotonic() < deadline

@@ -45,7 +45,7 @@ def write(broker: Broker, *topics: str) -> None:
 
 
 def topics_until(driver: Driver, wanted: set[str], start: SourceOffset = INITIAL) -> SourceOffset:
-    """Take micro-batches until one each of these topics came. Return the last offset."""
+    """Take micro-batches until each of these topics had one. Return the last offset."""
     seen: set[str] = set()
 
     def taken() -> bool:

@@ -31,7 +31,7 @@ class Life:
         self.start()
 
     def start(self) -> None:
-        """Begin with a new broker: what it has counted is gone, the group's properties are not."""
+        """Begin with a new broker, which has counted nothing; the group's properties stay."""
         self.counters = ShareCounters()
         self.breakers = Breakers(self.clock, self, self.pause, self.counters)
 

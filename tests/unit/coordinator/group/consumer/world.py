@@ -134,7 +134,7 @@ class ConsumerWorld:
         return {self.name(t): set(partitions) for t, partitions in self.group.current_of(member_id).assigned.items()}
 
     def settle(self, *member_ids: str, rounds: int = 6) -> None:
-        """Send heartbeats of members that do at once what their answers ask for."""
+        """Send heartbeats of members that follow their answers at once."""
         for _ in range(rounds):
             self.log.advance(INTERVAL_MS)
             for member_id in member_ids:
