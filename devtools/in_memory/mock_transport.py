@@ -105,7 +105,10 @@ class BrokerWorld:
         self.broker = self._boot()
 
     def crash(self, model: CrashModel = CrashModel.PROCESS_KILL) -> None:
-        """Kill the process and start it again; connections are lost, completed writes only if power is."""
+        """Kill the process and start it again; connections are lost.
+
+        A power loss also loses writes that were not synced.
+        """
         self.clock.drop_everything()
         COLLECTOR.let_go_by_all()  # what it does to this process would outlive it
         self.fs.crash(model, Random(self._seed))

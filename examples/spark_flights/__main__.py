@@ -118,7 +118,7 @@ class Run:
         return read_progress(log.read_text(errors="replace").splitlines() if log.exists() else [])
 
     def done(self) -> dict[str, int]:
-        """Return how many flights are in the table, with the other member, and counted."""
+        """Return the numbers of flights in the table, at the other member, and counted."""
         rows = {name: query.rows for name, query in self.queries().items()}
         return {
             "in the table": rows.get(DEPARTURES, 0),

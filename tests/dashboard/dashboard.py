@@ -39,7 +39,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel; `kind`: row, stat or timeseries. Its place in a grid 24 wide."""
+    """A panel of `kind` row, stat or timeseries, and its place in a grid of 24 columns."""
 
     title: str
     kind: str

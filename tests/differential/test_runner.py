@@ -120,7 +120,6 @@ def test_acknowledging_below_an_empty_window() -> None:
 
 
 def test_too_few_types_release_nothing() -> None:
-    """Both brokers refuse such a batch, regardless of the records beside it."""
     sound = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2, 2)),)),))
     short = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2)),)),))
     ended = PartitionAnswer(acquired={50: 1})

@@ -220,7 +220,7 @@ _LEARN: Final[dict[int, Callable[[Facts, Any, Any], None]]] = {
 
 
 def _keep(kept: list[Any], new: object) -> None:
-    """Add to a list of the newest few. Any: lists of every kind of fact."""
+    """Add to a list that keeps the newest few. Any: facts of every kind are in such lists."""
     kept.append(new)
     if len(kept) > MOST_KEPT:
         del kept[0]

@@ -316,7 +316,6 @@ def test_a_right_to_read_that_is_taken_away_and_given_back(
 
 
 def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderTest, unique: Unique) -> None:
-    """All of it is aborted; with the right again the producer commits the next one."""
     goods, money, till = unique("goods"), unique("money"), unique("till")
     create(broker, goods, money)
     write = {topic: allowed(ResourceType.TOPIC, topic, "dave", AclOperation.WRITE) for topic in (goods, money)}

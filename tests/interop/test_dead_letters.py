@@ -303,7 +303,7 @@ def test_the_feature_level_switches_queues_while_the_broker_runs(scene: Make) ->
 
 
 def test_an_ordinary_share_group_at_level_1(scene: Make) -> None:
-    """It behaves as at level 2, except that dead records are archived at once."""
+    """The group behaves as at level 2, except that dead records are archived at once."""
     here = scene()
     set_level(here, 1, upgrade_type=2)
     try:

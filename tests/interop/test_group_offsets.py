@@ -63,7 +63,7 @@ def seen_by_librdkafka(broker: BrokerUnderTest, *groups: str) -> dict[str, dict[
 def test_a_kafka_python_consumer_without_membership(
     broker: BrokerUnderTest, unique: Unique, version: tuple[int, ...] | None
 ) -> None:
-    """It commits with a self-assigned partition, and a new consumer continues there."""
+    """The consumer commits with a self-assigned partition, and a new consumer continues there."""
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 2)
     produce(broker.bootstrap, topic, [(0, b"%d" % number) for number in range(10)])

@@ -70,7 +70,7 @@ SHARDS: Final = {
 PASSED: Final = 590
 ASKED_AGAIN: Final[Mapping[Kind, int]] = {"ours": 1, "apache": 3}
 """The number of times that failed tests are repeated. Apache Kafka knows a new topic later than kafka-go's readers
-look: one that looks in between has no partition for the rest of a generation.
+look: a reader that looks too early has no partition for the rest of its generation.
 """
 
 

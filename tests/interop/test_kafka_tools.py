@@ -152,7 +152,7 @@ def console_share_consumer(broker: BrokerUnderTest, topic: str, group: str, *arg
 
 
 def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """The consumer is its own process: first it releases everything, then it accepts everything."""
+    """The consumer is its own process: first it releases all records, then it accepts all."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2)

@@ -83,7 +83,7 @@ def guarded(release: KafkaRelease) -> Iterator[ApacheCluster]:
 
 
 def test_what_operators_set_at_one_node_the_others_know(tmp_path: Path, plain: ApacheCluster) -> None:
-    """Apache Kafka keeps it: a node that starts after all others have stopped knows it, too."""
+    """Apache Kafka keeps what was set: a node that starts after all others have stopped knows it, too."""
     quota = ("--user", "alice", "--set", "producer_byte_rate=5000000")
     with node_process(tmp_path, plain.address) as first, node_process(tmp_path, plain.address) as second:
         first.wait_until_ready()

@@ -89,7 +89,7 @@ def test_odd_batches(
 
 
 def test_a_small_batch_that_stands_for_much_memory(client: WireClient, broker: BrokerUnderTest) -> None:
-    """It is refused as too large, so that Java's producer splits it; Apache Kafka accepts it."""
+    """The batch is refused as too large, so that Java's producer splits it; Apache Kafka accepts it."""
     create_topic(client, "bombs")
     for size in (7_000_000, 30_000_000):
         bomb = raw_batch(raw_record(value=bytes(size)), codec=Compression.ZSTD)

@@ -237,7 +237,6 @@ def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, un
 
 
 def test_a_range_may_end_with_a_marker(broker: BrokerUnderTest, unique: Unique) -> None:
-    """The offset of a transaction's marker is acquired, too."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 1)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique("id")})

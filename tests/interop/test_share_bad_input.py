@@ -161,7 +161,7 @@ def test_bad_partition_does_not_spoil_the_others(queue: Queue) -> None:
 def test_partitions_that_are_merely_listed(
     queue: Queue, batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
 ) -> None:
-    """They are answered together with the acknowledged ones, if any of their batches is valid."""
+    """Listed partitions are answered together with the acknowledged ones, if one of the request's batches is valid."""
     member = queue.busy_member()
     rpc = share_acknowledge
     parts = [
@@ -224,7 +224,7 @@ RENEWING_FETCHES: dict[str, tuple[int, int, int, int]] = {  # MaxWaitMs, MinByte
 
 @pytest.mark.parametrize("case", RENEWING_FETCHES)
 def test_renewing_fetch_asks_for_nothing(queue: Queue, case: str) -> None:
-    """It is refused before the session changes, so its epoch stays."""
+    """A renewing fetch with other fields is refused before the session changes, so the session's epoch stays."""
     member = queue.busy_member()
     wait, least, most, records = RENEWING_FETCHES[case]
     topics = [

@@ -262,7 +262,7 @@ def test_group_properties_are_described(
 
 
 def test_where_a_groups_value_comes_from(configs: Configs, unique: Callable[[str], str]) -> None:
-    """The first that sets it counts: the group, this broker, all brokers, the default."""
+    """The first level that sets the property counts: the group, this broker, all brokers, the default."""
     group, name = unique("group"), "share.assignment.interval.ms"
     of_broker = f"group.{name}"
     chain: list[tuple[str, str | None, int]] = [(of_broker, "1000", ConfigSource.DEFAULT)]
@@ -346,7 +346,6 @@ def test_a_change_that_is_none_of_a_groups_properties(configs: Configs, unique: 
 
 
 def test_a_group_is_checked_as_a_whole(configs: Configs, unique: Callable[[str], str]) -> None:
-    """None of the changes applies if one value is bad."""
     group = unique("group")
     changes = ("share.delivery.count.limit", SET, "7"), ("share.isolation.level", SET, "half_committed")
     assert configs.alter(GROUP, group, *changes) == INVALID_CONFIG

@@ -106,7 +106,7 @@ def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
 
 @pytest.mark.parametrize("max_records", [500, -1])
 def test_a_negative_number_of_bytes_is_an_error_of_each_partition(queue: Queue, max_records: int) -> None:
-    """Partitions without records have it, too, and at once; 0 is answered without a look."""
+    """Partitions without records have the error at once, too; 0 is answered without a look."""
     queue.append(5, partition=0)
     member = queue.member()
     failed = (ErrorCode.UNKNOWN_SERVER_ERROR, 0)

@@ -193,7 +193,6 @@ def test_counts_need_version_1(coordinator: StateCaller, version: int) -> None:
 
 @from_4_4
 def test_negative_epochs_are_refused(coordinator: StateCaller) -> None:
-    """Apache Kafka 4.3.1 did not check them."""
     coordinator.initialize(1, 0)
     assert coordinator.initialize(-1, 0) == INVALID_REQUEST
     assert coordinator.read(leader_epoch=-1).error == INVALID_REQUEST

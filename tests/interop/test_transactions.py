@@ -193,7 +193,7 @@ def reported_by(broker: BrokerUnderTest, written: Written) -> Reported:
 
 
 def test_the_log_is_what_it_is_meant_to_be(kafkas: Kafkas) -> None:
-    """It has several segments, aborted transactions in most, and one open."""
+    """The log has several segments, aborted transactions in most, and one open."""
     assert len(list(kafkas.folder.glob("*.log"))) >= 4
     entries = [entry for own in txn_index(kafkas.folder).values() for entry in own]
     assert len(txn_index(kafkas.folder)) >= 3
@@ -222,7 +222,7 @@ def test_fetches_report_the_same(kafkas: Kafkas, broker: BrokerUnderTest) -> Non
     ids=["nothing", "transaction indexes", "all but the logs"],
 )
 def test_after_a_crash_the_same_files_are_made_from_the_log(kafkas: Kafkas, missing: tuple[str, ...]) -> None:
-    """They equal Apache Kafka's byte by byte, whatever part of them existed."""
+    """Rebuilt files equal Apache Kafka's byte by byte, whatever part of them existed."""
     ours = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, ours, TOPIC, missing)
@@ -244,7 +244,7 @@ def dumped(java: JavaDriver, file: Path) -> list[str]:
 
 
 def test_apache_kafkas_tool_reads_our_files(kafkas: Kafkas, java: JavaDriver) -> None:
-    """It prints the same of our transaction indexes as of Apache Kafka's, and reads our snapshot."""
+    """The tool prints the same of our transaction indexes as of Apache Kafka's, and reads our snapshot."""
     ours = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, ours, TOPIC, (".txnindex", ".snapshot"))
@@ -341,7 +341,7 @@ def test_a_librdkafka_share_consumer(kafkas: Kafkas, broker: BrokerUnderTest, un
 def test_a_java_share_consumer(
     kafkas: Kafkas, broker: BrokerUnderTest, java: JavaDriver, unique: Unique, level: str, mode: str
 ) -> None:
-    """It skips markers and aborted batches and acknowledges them as gaps; nothing is left in flight."""
+    """The consumer skips markers and aborted batches and acknowledges them as gaps; nothing is left in flight."""
     expected = expected_of(kafkas, level)
     group = group_at(broker, unique(f"java-{mode}"), level)
     consumer = java.consumer(broker.bootstrap, group, TOPIC, share_acquire_mode=mode, max_poll_records=50)

@@ -111,7 +111,7 @@ async def test_what_fails_comes_again_after_a_while_and_is_given_up(broker: Brok
 async def test_a_record_sent_with_a_delay_waits_in_its_worker_and_keeps_its_lock(
     broker: BrokerUnderTest, unique: Unique
 ) -> None:
-    """Its lock of one second is renewed: otherwise the other worker would get it, as its attempt would show."""
+    """The record's lock of one second is renewed: otherwise the other worker would get the record, too."""
     topic, done, seen = unique("topic"), asyncio.Event(), list[tuple[str, int]]()
     create_topic(broker.bootstrap, topic)
     times: list[float] = []

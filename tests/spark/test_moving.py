@@ -57,7 +57,7 @@ def moved(stream: ShareStream, to: str) -> ShareStream:
 def test_a_query_that_has_ended_by_itself_goes_on_with_its_checkpoint(
     stream: ShareStream, ends: tuple[str, str]
 ) -> None:
-    """`availableNow` accepts its last records before it ends, so none is owed, and none comes again."""
+    """With `availableNow` the query accepts its last records before it ends, so none comes again."""
     stream.produce(MORE, start=FIRST)
     new = moved(stream, ends[1])
     new.produce(MORE, start=FIRST + MORE)
@@ -68,7 +68,7 @@ def test_a_query_that_has_ended_by_itself_goes_on_with_its_checkpoint(
 def test_a_micro_batch_that_was_not_done_stops_the_query_and_its_records_come_in_another_one(
     stream: ShareStream, ends: tuple[str, str]
 ) -> None:
-    """Its records had another topic id at the source, and no query may confuse them.
+    """The records had another topic id at the source, and no query may confuse them.
 
     The source accepted no record of that micro-batch, so they are delivered again in another one.
     """

@@ -308,7 +308,7 @@ def test_processing_time_and_progress(stream: ShareStream) -> None:
 
 
 def test_a_stopped_query_gives_its_records_back_at_once(stream: ShareStream) -> None:
-    """It leaves the group after SIGTERM, so another member gets the records without waiting for the locks."""
+    """The query leaves the group after SIGTERM, so another member gets the records without waiting for the locks."""
     stream.create().produce(20)
     taken: list[Batch] = []
 

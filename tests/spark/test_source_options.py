@@ -109,7 +109,7 @@ def test_an_offset_of_a_newer_release_is_refused(stream: ShareStream) -> None:
 def test_spark_finds_the_source_by_itself_and_registering_it_does_no_harm(
     stream: ShareStream, spark: SparkSession
 ) -> None:
-    """It is found by Spark's look-up of modules, by `import shareq.spark` with a session, and by `register`.
+    """Spark's look-up of modules, `import shareq.spark` with a session, and `register` find the source.
 
     `register` works with and without a session.
     """

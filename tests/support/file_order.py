@@ -38,8 +38,8 @@ LONGEST: Final = (
 )
 WAITING: Final = ("tests/wire/", "tests/interop/")
 AMONG: Final = 0.8
-"""The share of the other files among which the waiting files are spread. The rest of the other files, which are short,
-come last.
+"""The share of the other files among which the waiting files are spread. All remaining files, which are short, come
+last.
 """
 
 

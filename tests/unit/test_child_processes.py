@@ -61,6 +61,5 @@ def test_no_other_way_to_name_the_interpreter_is_used() -> None:
 
 @pytest.mark.parametrize("path", ["", ":", "/a:", ":/a", "/a::/b"])
 def test_an_empty_entry_of_pythonpath_is_not_handed_on(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    """Python treats it as the working directory."""
     monkeypatch.setenv("PYTHONPATH", path)
     assert "" not in child_environment()["PYTHONPATH"].split(":")

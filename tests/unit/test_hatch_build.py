@@ -199,7 +199,6 @@ def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -
 
 
 def test_a_module_is_whole_as_soon_as_it_is_there(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Running processes may import it."""
     cut_off: list[Path] = []
 
     def copy(source: Path, target: Path) -> Path:

@@ -98,7 +98,7 @@ def test_backups_are_listed_checked_and_removed(tmp_path: Path) -> None:
 
 
 def test_a_topic_that_was_deleted_is_not_in_the_backup(tmp_path: Path) -> None:
-    """The broker could not remove its folder, which is left out so that the topic does not come back."""
+    """The broker could not remove the topic's folder, which is left out so that the topic does not come back."""
     data, dest = tmp_path / "data", tmp_path / "backups"
     with Broker(data_dir=data) as broker:
         make(broker)

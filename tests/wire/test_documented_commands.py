@@ -77,7 +77,7 @@ _COMMAND: Final = re.compile(r"^(?:\$ \S|(?:shareq|curl|kcat|openssl|make|python
 
 
 def pages_with_commands() -> set[str]:
-    """Return these pages, without evidence (see below), the generated reference, and benchmarks."""
+    """Return the pages with commands, except evidence (see below), the generated reference, and benchmarks."""
     found = set()
     for page in DOCS.glob("**/*.md"):
         name = str(page.relative_to(DOCS))
@@ -107,7 +107,7 @@ def test_what_is_left_out_is_still_shown_and_is_done_elsewhere(page: str, begin:
 
 
 def test_the_commands_of_campaigns_exist() -> None:
-    """Running them takes hours, so only their existence is checked."""
+    """Running the commands takes hours, so only their existence is checked."""
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     shown = 0
     for page in [*DOCS.glob("evidence/*.md"), DOCS / "benchmarks.md"]:

@@ -104,7 +104,7 @@ def test_a_broker_with_certificates(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
-    """Only pip is skipped, as there is no other release here."""
+    """Only the pip command is skipped, as there is no other release here."""
     document = Document("maintenance.md")
     serve = document.command("shareq serve --data-dir shareq-data") + f" --listen 127.0.0.1:{free_port()}"
     with serving(serve, tmp_path):

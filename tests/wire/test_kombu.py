@@ -260,7 +260,7 @@ def test_a_cancelled_consumer_releases_what_it_was_not_handed(connect: Connect, 
 
 
 def test_a_cancelled_consumer_takes_nothing_that_comes_later(connect: Connect, name: str) -> None:
-    """Its fetch that waits at the broker would acquire the next messages, so it ends."""
+    """The consumer's waiting fetch would acquire the next messages, so it ends."""
     connection, queue = connect(), queue_of(name)
     send(connection, queue, 0)
     taking = Taking(connection, queue)

@@ -77,7 +77,7 @@ def test_named_offsets(client: WireClient, topic: str) -> None:
 
 
 def test_the_largest_timestamp_stays_when_its_record_was_deleted(client: WireClient, topic: str) -> None:
-    """It stays while the record's segment exists, as in Apache Kafka 4.3.1, whatever the log start is."""
+    """The timestamp stays while the record's segment exists, as in Apache Kafka 4.3.1, whatever the log start is."""
     filled(client, topic)
     for start in (2, 3, 4):
         deleted = client.call(delete_records_request(topic, {0: start}), 2, DeleteRecordsResponse)

@@ -90,7 +90,7 @@ TOPICS = [f"topic-{number}" for number in range(2)]
 
 
 def test_top_shows_the_groups_of_the_others_while_a_node_stands_still(tmp_path: Path) -> None:
-    """It stands still for longer than clients wait for an answer, and no other node takes its slots over."""
+    """The node stands still for longer than clients wait for an answer, and no other node takes its slots over."""
     token = tmp_path / "token"
     token.write_text(TOKEN)
     token.chmod(0o600)

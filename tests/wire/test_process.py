@@ -127,7 +127,7 @@ def stopped_cleanly(process: subprocess.Popen[bytes], data: Path) -> bool:
 
 @pytest.mark.parametrize("redirections", ["<&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_are_none_of_the_brokers_files(tmp_path: Path, redirections: str) -> None:
-    """Otherwise the broker's files get their numbers, and libuv aborts on closing one."""
+    """The broker's files would get the numbers of the streams, and libuv aborts on closing one of these."""
     with serving(tmp_path / "data", redirections) as (process, _):
         process.terminate()
         assert stopped_cleanly(process, tmp_path / "data")
@@ -315,7 +315,6 @@ def test_a_silent_connection_is_closed() -> None:
 
 
 def test_memory_of_a_fresh_broker(connect: Callable[[], WireClient], broker: Broker) -> None:
-    """It is at most 60 MB when idle."""
     connect().call(ApiVersionsRequest(), 0, ApiVersionsResponse)
     status = Path(f"/proc/{broker.pid}/status").read_text()
     resident_kb = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))

@@ -51,7 +51,7 @@ def test_a_failed_job_comes_again_after_1_2_and_4_seconds_while_others_flow() ->
 
 
 def test_a_job_comes_at_its_time_and_others_pass_it() -> None:
-    """On a slow machine two may swap, but none may come early."""
+    """On a slow machine two jobs may swap, but none may come early."""
     expected, printed = run("delays.py", "delays.md")
     assert sorted(printed) == sorted(expected)
     assert printed[0] == expected[0]

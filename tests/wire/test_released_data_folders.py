@@ -53,7 +53,7 @@ def test_a_released_data_folder_opens_with_everything_in_it(tmp_path: Path, arch
 
 @pytest.mark.parametrize("archive", WITH_SECRETS, ids=lambda path: path.name)
 def test_the_secrets_of_a_released_data_folder_survive(tmp_path: Path, archive: Path) -> None:
-    """There are users with passwords, rights, quotas, a keystore's password, and internal secrets."""
+    """The folder has users with passwords, rights, quotas, a keystore's password, and internal secrets."""
     with tarfile.open(archive) as packed:
         packed.extractall(tmp_path, filter="data")
     asked = secrets.Asked(**json.loads((tmp_path / "asked.json").read_text()))
@@ -81,7 +81,7 @@ def login(password: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ["format-1-killed.tar.gz", "format-2-clean.tar.gz"])
 def test_a_released_data_folder_is_raised_to_dead_letters(tmp_path: Path, name: str) -> None:
-    """Its level stays until an operator raises it; then the group's dead records become letters."""
+    """The folder's level stays until an operator raises it; then the group's dead records become letters."""
     with tarfile.open(Path(fixture.__file__).with_name(name)) as packed:
         packed.extractall(tmp_path, filter="data")
     with fixture.broker_on(str(tmp_path / "data")) as broker, WireClient(broker.address) as client:

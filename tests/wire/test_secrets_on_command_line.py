@@ -64,7 +64,7 @@ def test_a_secret_in_an_option_is_refused_in_one_line(tmp_path: Path, setting: s
 def test_the_ways_that_are_named_leave_nothing_in_the_list_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are a file, a variable, references and a password file, all at once."""
+    """Secrets come from a file, a variable, references and a password file, all at once."""
     (tmp_path / "token").write_text(SECRET)
     (tmp_path / "password").write_text(SECRET)
     (tmp_path / "server.properties").write_text(

@@ -68,7 +68,7 @@ class TestTaskiq(TaskiqScenarios):
     async def test_what_taskiq_cannot_begin_is_given_up_and_the_next_task_is_done(
         self, cluster: Broker, name: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """There are no task at all, an unknown task, and an unusable label."""
+        """The queue has a record that is no task, an unknown task, and an unusable label."""
         letters = {"errors.deadletterqueue.topic.name": f"dlq.{name}", "share.delivery.count.limit": "2"}
         hall = Hall(cluster, name, group_config=letters)
         sender = hall.app()

@@ -287,7 +287,7 @@ def test_helpers_of_a_broker_that_is_away_fail_at_once(broker: Broker) -> None:
 
 
 def test_a_broker_is_restarted_while_a_fault_ends_it(broker: Broker) -> None:
-    """The process ends while it is being stopped."""
+    """The fault ends the process while it is being stopped."""
     topic = broker.topic()
     for _ in range(5):
         fault = broker.faults.on("Produce").crash()

@@ -171,7 +171,6 @@ def test_a_property_of_a_container_that_there_is_not_is_refused_and_what_is_of_t
 
 @pytest.mark.parametrize("mode", ["process", "thread", "command"])
 def test_nothing_is_left_open_at_the_end_of_a_program(mode: str) -> None:
-    """A broker that did not start is checked, too."""
     script = f"""
 from shareq.testing import Broker, BrokerFailed, KafkaContainer
 
@@ -294,7 +293,7 @@ def test_an_ephemeral_broker_has_no_folder_to_keep(tmp_path: Path) -> None:
 
 
 def test_starts_are_quick_after_the_first() -> None:
-    """They may take ten times an idle machine's 10 and 25 ms."""
+    """Starts may take ten times an idle machine's 10 and 25 ms."""
     for mode, most_s in (("thread", 0.5), ("process", 1.0)):
         took = []
         for _ in range(6):

@@ -22,7 +22,7 @@ for fault in (FAULTS | REMOVAL_FAULTS).values():
 
 
 def test_every_moment_and_fault_finds_what_it_replaces(tmp_path: Path) -> None:
-    """Run in a process of its own, because nothing is restored."""
+    """The test runs in a process of its own, because nothing is restored."""
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "handed-out")]
     done = finished(command)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""The disturbances of broker and clients, in turns and random order: each occurs once before one is repeated."""
+"""The disturbances of broker and clients, in random order: each occurs once before one is repeated."""
 
 from __future__ import annotations
 

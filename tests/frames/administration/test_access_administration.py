@@ -313,7 +313,6 @@ def test_a_broker_without_an_authorizer_shows_no_keys() -> None:
 
 @pytest.mark.parametrize("salt", [b"", b"short"])
 def test_a_short_salt_is_taken(salt: bytes, world: AccessWorld) -> None:
-    """Apache Kafka's ScramControlManager takes it, too."""
     assert alter(world, [upsert("u", salt=salt)]) == {"u": 0}
     assert world.services.metadata.credentials[CredentialKey("u", "SCRAM-SHA-256")].salt == salt
 

@@ -179,7 +179,6 @@ def test_an_operation_is_refused_when_a_member_joined_while_letters_were_awaited
 
 
 def test_letters_under_way_go_on_without_content_when_their_topic_is_deleted() -> None:
-    """Apache Kafka 4.4.0's handlers finish them, too."""
     world = begin()
     reject(world)
     written = len(world.letters())

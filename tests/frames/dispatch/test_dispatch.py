@@ -182,7 +182,7 @@ def collections() -> Iterator[list[str]]:
 
 
 def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(collections: list[str]) -> None:
-    """Its runs every few hundred objects would take longer than decoding."""
+    """The collector's runs, every few hundred objects, would take longer than decoding."""
     client = BrokerWorld().connect()
     client.call(many_small_things(), 2, ShareAcknowledgeResponse)  # imports what handles it
     client.send(many_small_things(), 2)

@@ -180,7 +180,7 @@ def test_large_partitions_are_read_in_several_turns(world: BrokerWorld) -> None:
 
 
 def test_a_read_that_is_cut_for_its_many_batches_is_answered(world: BrokerWorld) -> None:
-    """It is answered whatever `min_bytes` is: more bytes exist, so it need not wait."""
+    """The fetch is answered whatever its `min_bytes`: more bytes exist, so it need not wait."""
     world.create_topic("t")
     log = world.folder.logs.get("t", 0)
     for _ in range(MOST_BATCHES + 10):

@@ -214,7 +214,7 @@ def test_the_leader_leaves_out_and_the_bytes_stay(topic: Topic) -> None:
 
 
 def test_an_open_transaction_stops_the_group_until_its_end(topic: Topic) -> None:
-    """Nothing after it is delivered, whether plain or not. The marker wakes the waiting fetch."""
+    """No record after the open transaction is delivered, whether plain or not. Its marker wakes the waiting fetch."""
     topic.add(b"plain")
     member = topic.member()
     assert member.acquire() == [(0, 0, 1)]
@@ -290,7 +290,7 @@ def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch(topic:
 
 
 def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further(topic: Topic) -> None:
-    """Its answer is empty, but the next fetch begins further on, as in Apache Kafka after fetches that only skip
+    """The answer is empty, but the next fetch begins further on, as in Apache Kafka after fetches that only skip
     records.
     """
     topic.add(b"aborted", producer=1)
@@ -366,7 +366,7 @@ def persisted(topic: Topic) -> tuple[int, int]:
 
 @pytest.mark.parametrize("crash", [BrokerWorld.crash, BrokerWorld.restart], ids=["crash", "restart"])
 def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], None], topic: Topic) -> None:
-    """They are archived only in memory, so a load has to find them again."""
+    """Aborted records are archived only in memory, so a load has to find them again."""
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]

@@ -172,7 +172,7 @@ def test_nothing_is_created_that_client_or_node_do_not_want(properties: dict[str
 
 
 def test_the_cluster_is_not_asked_for_what_the_client_may_not_describe() -> None:
-    """Otherwise the node would remember names that an outsider makes up."""
+    """The node must not remember names that an outsider makes up."""
     properties = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
     world = NodeMetadataWorld(properties=properties)
     for name in ("mine", "secret"):

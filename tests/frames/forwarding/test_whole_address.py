@@ -252,7 +252,9 @@ def test_groups_of_both_sides_are_listed_and_deleted(
 def test_the_nodes_own_group_and_transactional_ids_are_not_for_clients(
     world: OurClusterWorld, offsets: OffsetsClient
 ) -> None:
-    """Such requests would throw nodes out of their group, fence their writes, or put markers into their states."""
+    """Clients that use these ids could throw nodes out of their group, fence their writes, or put markers into their
+    states.
+    """
     world.cluster.create_topic("__shareq_state")
     member = ClassicClient(world, group=OWN_GROUP)
     member.send_join()

@@ -146,7 +146,7 @@ def test_switched_off(world: BrokerWorld) -> None:
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
 def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: int, world: BrokerWorld) -> None:
-    """They are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
+    """The operations are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
     world.create_topic("t")
     heartbeat(world, topics=["t"])
     request = ConsumerGroupDescribeRequest([GROUP, "h"], include_authorized_operations=asked)

@@ -268,7 +268,7 @@ def test_describing_share_groups_switched_off() -> None:
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
 def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: bool, bits: int, admin: Admin) -> None:
-    """They are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
+    """The operations are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
     admin.heartbeat(0, "t")
     request = ShareGroupDescribeRequest(["g", "h"], include_authorized_operations=asked)
     answer = admin.client.call(request, 1, ShareGroupDescribeResponse)

@@ -27,7 +27,7 @@ def last_of_each_key(written: list[CoordinatorRecord]) -> dict[str, CoordinatorR
 
 
 def test_every_epoch_is_written_down_and_so_is_the_target(world: BrokerWorld) -> None:
-    """Both are written, as by Apache Kafka 4.3.1: the KIP's first text kept them in memory."""
+    """Epoch and target are records, as in Apache Kafka 4.3.1: the KIP's first text kept them in memory."""
     world.create_topic("t", 2)
     one, two = ShareClient(world, "one"), ShareClient(world, "two")
     one.join("t")

@@ -36,7 +36,7 @@ def types(world: BrokerWorld) -> list[str]:
 
 @pytest.mark.parametrize("members", [True, False], ids=["with members", "empty"])
 def test_a_share_member_cannot_join_a_consumer_group(members: bool, world: BrokerWorld) -> None:
-    """It cannot join even an empty one until that is deleted: these kinds are not converted."""
+    """Not even an empty consumer group takes a share member until it is deleted: these kinds are not converted."""
     world.create_topic("t")
     assert consume(world) is ErrorCode.NONE
     if not members:

@@ -177,7 +177,7 @@ def test_an_empty_group_stays_for_ever() -> None:
 
 @pytest.mark.parametrize("end", [BrokerWorld.restart, BrokerWorld.crash], ids=["stop", "kill"])
 def test_members_go_on_after_a_restart(end: Callable[[BrokerWorld], None], world: BrokerWorld) -> None:
-    """They keep their epoch and assignment, with a full session timeout from the restart."""
+    """Members keep their epoch and assignment, with a full session timeout from the restart."""
     world.create_topic("t", 2)
     one, two = ShareClient(world, "one"), ShareClient(world, "two")
     one.join("t")

@@ -258,7 +258,7 @@ def test_a_subscription_of_too_many_names_is_too_large() -> None:
 
 
 def test_too_many_acls_are_neither_added_nor_removed() -> None:
-    """They are refused with POLICY_VIOLATION, as by Apache Kafka's `MAX_RECORDS_PER_USER_OP`."""
+    """The error is POLICY_VIOLATION, as for Apache Kafka's `MAX_RECORDS_PER_USER_OP`."""
     world = BrokerWorld({"authorizer.class.name": STANDARD, "super.users": "User:super"})
     client = world.connect()
     client.side.principal = "User:super"

@@ -73,7 +73,7 @@ def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind(world: Bro
 def test_a_request_whose_client_goes_away_while_it_is_handled_is_given_back_in_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Freed at once, its 200,000 elements would block the loop for 20 ms."""
+    """Freed at once, the request's 200,000 elements would block the loop for 20 ms."""
     world, freed = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     world.create_topic("t")

@@ -103,7 +103,6 @@ def test_traffic_and_logs(world: BrokerWorld) -> None:
 
 
 def test_a_fetch_that_waits_is_counted_when_it_is_answered(world: BrokerWorld) -> None:
-    """It is counted once, although it reads before it waits and again when woken."""
     world.create_topic("t")
     append(world, "t", 1)
     client = world.connect()

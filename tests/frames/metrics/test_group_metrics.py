@@ -189,7 +189,7 @@ def test_lag_is_never_below_0_and_unknown_without_an_offset(offsets: Offsets) ->
 
 
 def test_lag_counts_what_open_transactions_have_written(offsets: Offsets) -> None:
-    """The tool counts them, too: its end offsets are read_uncommitted."""
+    """kafka-consumer-groups.sh counts such records, too: its end offsets are read_uncommitted."""
     offsets.client.committed({("t", 0): 4})
     producer = Transactor(offsets.world.connect())
     producer.init()

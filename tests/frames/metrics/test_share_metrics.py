@@ -210,7 +210,7 @@ def test_the_oldest_record_that_is_not_finished_with(work: Work) -> None:
 
 
 def test_the_record_that_a_window_cannot_pass(work: Work) -> None:
-    """Its age counts from its acquisition; the time since it came in flight is the age of the oldest record."""
+    """The record's age counts from its acquisition; the oldest record's age counts from when it came in flight."""
     configure(work.world, shareq_redelivery_backoff_ms="60000", shareq_redelivery_backoff_jitter="0")
     configure(work.world, share_partition_max_record_locks="100")
     name = "shareq_share_partition_first_record_age_seconds"

@@ -130,7 +130,7 @@ def test_a_transaction_that_its_producer_leaves_behind_is_aborted_but_has_not_ti
 
 
 def test_an_abort_of_nothing_is_no_transaction(world: World) -> None:
-    """It does not count, although transaction version 2 raises the epoch."""
+    """An EndTxn without a transaction does not count, although transaction version 2 raises the epoch."""
     producer = world.producer()
     assert producer.abort() is NONE
     assert world.states() == {"complete_abort": 1}
@@ -181,7 +181,7 @@ def test_a_decision_that_is_carried_out_after_a_restart(world: World) -> None:
 
 
 def test_a_transaction_that_no_coordinator_knows(world: World) -> None:
-    """It is reported as late five minutes after the longest allowed timeout, counted from its last record."""
+    """Such a transaction is late five minutes after the longest allowed timeout, counted from its last record."""
     log = world.world.folder.logs.get("a", 0)
     clock = world.world.clock
     append_directly(log, b"x", producer=7, now_ms=clock.wall_ms())

@@ -133,7 +133,7 @@ def test_a_node_that_is_cut_off_sends_its_clients_away_and_goes_on_when_it_is_he
 
 
 def test_a_leader_elsewhere_is_named_without_an_epoch(world: NodeWorld) -> None:
-    """Its epoch may be outdated, and librdkafka ignores a leader with an older one.
+    """A leader's epoch may be outdated, and librdkafka ignores a leader with an older one.
 
     The owner may have taken its slots over again and shown clients the new epoch; librdkafka then asked no node any
     more.

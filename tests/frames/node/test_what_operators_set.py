@@ -159,7 +159,7 @@ def test_a_change_that_the_cluster_refuses_changes_nothing(node: Node, change: C
 
 
 def test_a_property_of_one_node_is_its_own_and_there_after_its_next_start(node: Node) -> None:
-    """It is set by `shareq configs alter broker`, with the node's number."""
+    """`shareq configs alter broker` sets the property, with the node's number."""
     other = Node(node.behind, 1)
     config = AlterableConfig("shareq.dlq.topics", 0, "letters")
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, str(NODE_ID), [config])], False)

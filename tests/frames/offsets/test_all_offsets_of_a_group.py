@@ -216,7 +216,7 @@ def test_the_null_list_as_it_is_sent() -> None:
 
 
 def test_describe_groups_has_no_offsets(world: World) -> None:
-    """KIP-88 rejected adding them: version 1 adds only the throttle time."""
+    """KIP-88 rejected offsets in DescribeGroups: version 1 adds only the throttle time."""
     world.offsets.committed({T0: 5})
     answers = []
     for version in (0, 1):

@@ -160,7 +160,9 @@ def test_unknown_topic_ids_of_a_fetch_come_last(offsets: Offsets) -> None:
 
 
 def test_offsets_of_a_deleted_topic_have_no_topic_id(offsets: Offsets) -> None:
-    """Version 10 omits them, earlier versions name them; the coordinator is not notified of the deletion."""
+    """Version 10 of OffsetFetch omits such offsets, earlier ones name them; the coordinator is not notified of the
+    deletion.
+    """
     offsets.committed({T0: 5, U0: 6})
     shard = offsets.broker.services.groups.coordinator.partition("g").shard
     shard.offsets.store.put("g", "gone", 0, CommittedOffset(7))

@@ -43,7 +43,7 @@ def test_a_group_that_may_not_be_described(version: int) -> None:
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
 def test_a_topic_that_may_not_be_described(version: int) -> None:
-    """It has an error in its rows if named, and is missing from all offsets."""
+    """A named topic has an error in its rows; a fetch of all offsets omits the topic."""
     offsets = Offsets()
     offsets.grant(r.DESCRIBE_GROUP, r.DESCRIBE_TOPIC)
     rows = {SEEN: Row(5), UNSEEN: Row(-1, NO_TOPIC)}

@@ -65,7 +65,7 @@ def test_a_crash_just_after_the_deletion_takes_offsets_of_transactions_along(is_
 
 
 def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their_own_along() -> None:
-    """They are deleted although their records hold no topic id."""
+    """The offsets are deleted although their records hold no topic id."""
     world = World(is_open=False)
     client = OffsetsClient(world.world.connect(), world.ids)
     assert client.commit({T0: 5}, 2, group="h", retention_ms=1_000_000) == {T0: NONE}

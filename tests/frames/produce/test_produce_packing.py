@@ -142,7 +142,7 @@ def test_it_has_the_time_of_the_log(packed: Work) -> None:
 
 
 def test_it_is_stored_as_the_topic_wanted_it_when_it_came() -> None:
-    """The codec is that of its arrival, even if the topic's changes during compression."""
+    """The codec is the topic's when the batch arrives, even if it changes during compression."""
     world = world_of("gzip")
     client = world.connect()
     send(client, batch_of(500_000))

@@ -158,7 +158,7 @@ TAMPERED = [
 def test_progress_that_a_client_has_committed_is_not_believed(
     world: GuardedWorld, name: str, offset: int, change: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Otherwise a client could write with another's rights."""
+    """A client that forged a redrive's progress could otherwise write with another's rights."""
     world.bury(*(letter(b"%d" % number, number) for number in range(4)))
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)

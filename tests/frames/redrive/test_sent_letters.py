@@ -20,7 +20,7 @@ def sent_offsets(world: RedriveWorld) -> list[int]:
 
 
 def test_a_client_sees_what_the_broker_would_pass_over(world: RedriveWorld) -> None:
-    """It selects by filter, by range, by what stayed, and by what a cancelled redrive had sent."""
+    """The client selects by filter, by range, by what stayed, and by what a cancelled redrive had sent."""
     world.bury(*(letter(b"%d" % n, n, topic="tu"[n % 3 == 0], group="gh"[n % 2]) for n in range(12)))
     assert sent_offsets(world) == []
     world.run("one", group_id="h", queue_partition=0, first_offset=2, last_offset=8)

@@ -43,7 +43,7 @@ def test_what_a_filter_left_out_goes_back_with_the_next_redrive() -> None:
 
 
 def test_what_stayed_goes_back_with_the_next_redrive(world: RedriveWorld) -> None:
-    """They had stayed because their topic did not exist."""
+    """The letters had stayed because their topic did not exist."""
     world.bury(*(letter(b"%d" % number, number, topic="tu"[number % 2]) for number in range(6)))
     assert counts_of(world.run("first")) == {"REDRIVEN": 3, "NO_TOPIC": 3}
     world.world.create_topic("u")

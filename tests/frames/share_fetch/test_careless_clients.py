@@ -177,7 +177,9 @@ def waits_ms(world: BrokerWorld, client: ShareClient, place: Place, most_ms: int
 
 
 def test_a_member_whose_locks_ran_out_leaves_records_to_others_while_it_waits() -> None:
-    """Other members come first until its wait ends, it acknowledges, or no other has fetched for a lock duration."""
+    """Other members come first until the slow member's wait ends, it acknowledges, or no other has fetched for a lock
+    duration.
+    """
     world, (place,) = begin()
     slow, other = ShareClient(world, "slow"), ShareClient(world, "other")
     append(world, "t", 1, batches=20)
@@ -225,7 +227,7 @@ def test_a_fetch_that_may_not_wait_gets_what_is_there() -> None:
 
 
 def test_who_does_not_join_again_after_its_group_is_gone_changes_nothing_for_others() -> None:
-    """It keeps its old epoch and share session, also when others are members."""
+    """The member keeps its old epoch and share session, also when others are members."""
     world, (place,) = begin()
     lost = Member(world, "lost", [place], {}, 500)
     lost.beats.join("t")

@@ -117,7 +117,7 @@ def test_a_restart_keeps_the_times_of_both_kinds(how: str | CrashModel) -> None:
 
 
 def test_records_dated_to_the_year_33658_delay_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    """They are rejected when found, whatever the window, so that they fill nothing."""
+    """Such records are rejected when found, whatever the window, so that they fill nothing."""
     world = DelayWorld(share_partition_max_record_locks="100")
     member = world.member()
     for _ in range(9):

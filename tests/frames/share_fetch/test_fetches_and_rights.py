@@ -126,7 +126,7 @@ def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(
 
 @pytest.mark.parametrize("right", [r.READ_TOPIC, r.READ_GROUP])
 def test_records_that_stayed_here_are_released(right: Right, readers: Readers) -> None:
-    """They are released at once for another member; alice keeps what she held before the request."""
+    """The records are released at once for another member; alice keeps what she held before the request."""
     readers.append(TOPIC)
     readers.append(TOPIC)
     assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 1, 1)]

@@ -43,7 +43,7 @@ def waited(member: ShareClient) -> int:
 
 
 def test_the_states_of_a_large_topic_are_made_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first heartbeat creates all of them, at 15 µs each."""
+    """The first heartbeat creates all states, at 15 µs each."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 1_200)
     member, neighbour = ShareClient(world), world.connect()
@@ -95,7 +95,7 @@ def test_each_request_looks_at_some_and_loads_them_in_turns(monkeypatch: pytest.
 
 
 def test_what_comes_to_any_partition_ends_the_wait_at_once() -> None:
-    """It waits on all 10,000 partitions: waiting on a thousand at a time delayed a record by half a second."""
+    """The fetch waits on all 10,000 partitions: waiting on a thousand at a time delayed a record by half a second."""
     member, places = member_of(PARTITIONS)
     clock = member.world.clock
     member.fetch(*places)

@@ -71,7 +71,6 @@ def test_share_groups_that_are_off_answer_unsupported_version() -> None:
 
 
 def test_the_state_rpcs_do_not_ask_whether_they_are_on() -> None:
-    """They are served regardless of the feature, as among brokers of Apache Kafka 4.3.1."""
     world = BrokerWorld(OFF)
     topic_id = world.create_topic("t").topic_id
     request = ReadShareGroupStateRequest("g", [ReadStateData(topic_id, [PartitionData(0)])])
@@ -93,7 +92,6 @@ def test_everything_is_there_again_when_they_are_switched_on_again() -> None:
 
 
 def test_the_list_of_rebalance_protocols_plays_no_part() -> None:
-    """It is ignored as in Apache Kafka 4.3.1, although the KIP lists "share" there."""
     world, member, place = half_done({"group.coordinator.rebalance.protocols": "classic"})
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.NONE
     assert world.services.metadata.share_groups_enabled
@@ -176,7 +174,7 @@ def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
 
 
 def test_a_state_topic_that_is_removed_at_work_is_made_again() -> None:
-    """Its content is lost, but new records are kept: the group starts over with its next heartbeat."""
+    """The topic's content is lost, but new records are kept: the group starts over with its next heartbeat."""
     world, member, place = half_done(ONE_SHARD)
     assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # forgotten

@@ -114,7 +114,7 @@ def test_a_fetch_of_no_records_only_acknowledges(queue: Queue) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
-    """Answers have it, except in version 1 of ShareAcknowledge; no request can set it."""
+    """Answers have the lock duration, except in version 1 of ShareAcknowledge; no request can set it."""
     queue = Queue(group_share_record_lock_duration_ms="20000")
     client = queue.member.connection
     assert client.call(queue.fetch_request(0), version, ShareFetchResponse).acquisition_lock_timeout_ms == 20_000
@@ -166,7 +166,7 @@ def test_what_cannot_be_read_is_reported_and_given_out_later(queue: Queue) -> No
 
 
 def test_a_log_that_is_offline_after_a_failed_sync() -> None:
-    """None of it is delivered, but acknowledgements are accepted: their state is in another log."""
+    """No record is delivered, but acknowledgements are accepted: their state is in another log."""
     queue = Queue(log_flush_interval_messages="1")
     member = queue.holding()
     failing_disk(queue.world, "sync", "/t-0/")
@@ -311,7 +311,7 @@ LISTED: list[tuple[dict[int, list[tuple[int, int]]], dict[int, ErrorCode]]] = [
 def test_partitions_that_are_merely_listed(
     batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode], queue: Queue
 ) -> None:
-    """They are answered together with the acknowledged ones, if any of their batches is valid."""
+    """Listed partitions are answered together with the acknowledged ones, if one of the request's batches is valid."""
     member = queue.holding()
     rpc = share_acknowledge
     parts = [

@@ -70,14 +70,13 @@ def test_rows_without_records_end_no_wait(topic: Topic) -> None:
 
 
 def test_a_partition_for_which_no_records_were_left_is_listed(topic: Topic) -> None:
-    """MaxRecords is exhausted before its turn."""
+    """MaxRecords is exhausted before the partition's turn."""
     for partition in range(3):
         topic.append(5, partition)
     assert rows(topic.member.fetch(*topic.places, max_records=5)) == [(0, 1), (1, 0), (2, 0)]
 
 
 def test_a_full_partition_is_not_listed(topic: Topic) -> None:
-    """It is skipped, because all its record locks are taken."""
     configure(topic.world, share_partition_max_record_locks="100")
     topic.append(100, partition=0)
     other = ShareClient(topic.world, "other")

@@ -100,7 +100,7 @@ def test_share_partitions_have_a_turn_each() -> None:
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_one_with_nothing_to_do_takes_no_turn(*, waits: bool) -> None:
-    """It takes none even while a fetch waits, which will look by itself."""
+    """No turn is taken even while a fetch waits, which will look by itself."""
     rig = rig_of(KEYS, KEYS)
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
     rig.fetch(0, 1, max_records=20).start()
@@ -182,7 +182,7 @@ def test_not_more_than_a_fetch_would_enter() -> None:
 
 
 def test_little_room_is_left_to_the_fetch() -> None:
-    """Otherwise the window would be split into many small in-flight batches."""
+    """With a larger fetch ahead, the window would be split into many small in-flight batches."""
     rig = rig_with(KEYS, [b"x"], [b"y"], limit=12)
     take(rig)
     rig.clock.run_until_idle()

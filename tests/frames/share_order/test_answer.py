@@ -126,7 +126,7 @@ def test_small_batches_are_sent_whole() -> None:
 
 
 def test_control_batches_are_sent_as_they_are() -> None:
-    """They are sent whole, whatever they hold; Apache Kafka's have one record."""
+    """Control batches are sent whole, whatever they hold; Apache Kafka's have one record."""
     read = read_of([batch_of(0, 100, 100)])
     control = [span._replace(attributes=span.attributes | 0x20) for span in read.batches]
     assert cut_to(ReadResult(read.records, control), [AcquiredRange(0, 0, 1)]) == read.records

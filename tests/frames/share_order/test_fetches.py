@@ -113,7 +113,7 @@ KEYS = [b"%d" % (each % 10) for each in range(40)]
 
 
 def test_it_goes_on_to_other_partitions_until_it_has_as_much_as_a_record_batch() -> None:
-    """Without order it would get the first partition's forty records."""
+    """Without order the fetch would get the first partition's forty records."""
     rig = rig_of(KEYS, KEYS)
     assert ranges(rig.fetch(0, 1, max_records=5).start().value) == [(0, 9, 1), (0, 9, 1)]
 

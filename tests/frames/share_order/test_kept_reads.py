@@ -75,7 +75,7 @@ def test_a_single_batch_may_be_larger_than_a_fetch_may_have() -> None:
 
 
 def test_what_lies_before_the_next_batch_is_read_again() -> None:
-    """The read finds out whether it was compacted away or is back in the log."""
+    """The read finds out whether the batch was compacted away or is back in the log."""
     spans = [BatchSpan(100, 109, 0, SIZE, 0, -1), BatchSpan(120, 129, SIZE, SIZE, 0, -1)]
     kept = kept_of(ReadResult(bytes(2 * SIZE), spans))
     assert kept.get(key(), 112, 129, 130, 9 * SIZE) is None

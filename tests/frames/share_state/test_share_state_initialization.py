@@ -116,7 +116,7 @@ def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoc
 
 
 def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> None:
-    """Otherwise the next join would continue at those offsets."""
+    """Offsets that stayed would be where the next join continues."""
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     member.join("t")

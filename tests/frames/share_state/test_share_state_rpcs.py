@@ -193,7 +193,7 @@ def test_each_partition_has_its_own_row(outside: Outside, number: int, unknown: 
 
 
 def test_a_plain_assignment_initialises_without_a_start_offset(outside: Outside) -> None:
-    """It is -1 until records are acquired; the state epoch is the group epoch, and there are no batches."""
+    """The start offset is -1 until records are acquired; the state epoch is the group epoch; there are no batches."""
     from_the_start(outside.world)
     for partition in (0, 1):
         append(outside.world, "t", 3, partition=partition)
@@ -224,7 +224,7 @@ def test_a_leader_that_begins_elsewhere_ends_this_one_before_it_hands_out_more(o
 
 
 def test_a_leader_gives_up_a_state_that_is_wiped_or_deleted(outside: Outside) -> None:
-    """Equal epochs do not fence it, so it drops its memory."""
+    """Equal epochs do not fence the leader, so it drops its memory of the state."""
     place = outside.topic_id, 0
     from_the_start(outside.world)
     append(outside.world, "t", 3)

@@ -93,7 +93,7 @@ def test_groups_stay_small_though_members_come_and_go() -> None:
 
 
 def test_a_deleted_groups_share_state_goes_from_the_log_in_time() -> None:
-    """Tombstones delete it; a day later no record of the group is left."""
+    """Tombstones delete the state; a day later no record of the group is left."""
     world = BrokerWorld(
         {
             "share.coordinator.state.topic.num.partitions": "1",
@@ -212,7 +212,7 @@ def test_list_offsets_of_a_compacted_topic(compacted: tuple[BrokerWorld, MockCon
 
 
 def test_an_idempotent_producer_goes_on_after_all_its_records_were_superseded(world: BrokerWorld) -> None:
-    """Its last batch stays, empty, for the sequence, also if the state is rebuilt from the log."""
+    """The producer's last batch stays, empty, for the sequence, also if the state is rebuilt from the log."""
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
     for sequence in range(3):

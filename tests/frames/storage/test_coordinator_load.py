@@ -114,7 +114,6 @@ def test_damaged_batches_are_skipped_and_the_load_goes_on(caplog: pytest.LogCapt
 
 
 def test_a_log_that_cannot_be_read_costs_its_partition_alone(caplog: pytest.LogCaptureFixture) -> None:
-    """Only that partition answers NOT_COORDINATOR, as in Apache Kafka."""
     world = BrokerWorld({"offsets.topic.num.partitions": "2"})
     ids = {"t": world.create_topic("t").topic_id}
     client = OffsetsClient(world.connect(), ids)
@@ -149,7 +148,7 @@ def test_bytes_that_the_disk_does_not_read_are_damage(caplog: pytest.LogCaptureF
 
 
 def test_share_state_alone_may_be_larger_than_a_message() -> None:
-    """A window of a million offsets needs it: see `MAX_STATE_BYTES`."""
+    """A window of a million offsets has so large a state: see `MAX_STATE_BYTES`."""
     world = with_groups()
     coordinator = world.services.share_states.partitions.room
     assert coordinator.most_bytes() > 32 * 1024 * 1024

@@ -58,7 +58,7 @@ def test_the_first_snapshot_has_epoch_0_and_each_one_counts_on() -> None:
 
 
 def test_a_state_that_rests_gets_one_more_snapshot() -> None:
-    """It keeps its creation time; then nothing is written until something happens."""
+    """The snapshot keeps the creation time; then nothing is written until something happens."""
     life = Life(share_coordinator_cold_partition_snapshot_interval_ms="60000")
     life.acknowledge((0, 9, ACCEPT))
     life.member.leave()
@@ -104,7 +104,7 @@ def test_deleting_a_topic_writes_a_tombstone_too() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_last_snapshot_and_the_updates_after_it_are_the_state(seed: int) -> None:
-    """They are read as the KIP describes, offset by offset, and compared with ReadShareGroupState."""
+    """The records are read as the KIP describes, offset by offset, and compared with ReadShareGroupState."""
     rng = Random(seed)
     life = Life(share_coordinator_snapshot_update_records_per_snapshot="7")
     held = set(range(1, 100))

@@ -107,7 +107,7 @@ def test_a_heartbeat_with_340_000_topic_names(kind: str, caplog: pytest.LogCaptu
 
 
 def test_a_member_that_the_group_has_no_room_for_stays_out(caplog: pytest.LogCaptureFixture) -> None:
-    """Apache Kafka accepts it, cannot write the group, and rebalances for ever."""
+    """Apache Kafka accepts the member, cannot write the group, and rebalances for ever."""
     shard = Shard(SMALL)
     comer = ClassicClient(shard.world)
     comer.send_join(protocols={"range": bytes(3_900), "other": b""})
@@ -222,7 +222,7 @@ def test_offset_commits(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_transaction_that_could_not_be_ended_does_not_grow_so_far() -> None:
-    """There has to be room for the record of its end, which is larger than that of its partitions."""
+    """There has to be room for the record of the transaction's end, which is larger than that of its partitions."""
     world = BrokerWorld(SMALL)
     world.create_topic("a-topic-with-a-name", 2_000)
     producer = Transactor(world.connect(), JAVA_TV1)

@@ -252,7 +252,7 @@ def test_ending_nothing(world: World) -> None:
 
 
 def test_a_partition_without_records_gets_its_marker_all_the_same(world: World) -> None:
-    """Apache Kafka writes it, too: the coordinator does not know of records."""
+    """Apache Kafka writes the marker, too: the coordinator does not know of records."""
     producer = world.producer(JAVA_TV1)
     producer.add("a", 0)
     producer.commit()
@@ -309,7 +309,7 @@ def test_offsets_of_a_fenced_producer(versions: Versions, world: World) -> None:
 
 
 def test_many_offsets_in_one_request_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such comparisons of 10,000 offsets once stopped the broker for a minute."""
+    """Comparing 10,000 offsets with each other once stopped the broker for a minute."""
 
     def compared(one: object, other: object) -> bool:
         raise AssertionError(f"{one} == {other}")

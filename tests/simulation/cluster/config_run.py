@@ -185,7 +185,7 @@ class ConfigRun:
         answer.on_complete(lambda outcome: self._heard(node, sent, before, outcome))
 
     def _heard(self, node: Node, sent: tuple[MetaChange, ...], before: dict[bytes, int], outcome: ApiError) -> None:
-        """Remember an error of a callback: if it were raised there, the node would handle it."""
+        """Remember an error of a callback: raised in the callback, the error would be handled by the node."""
         try:
             self._answered(node, sent, before, outcome)
         except AssertionError as error:

@@ -78,7 +78,7 @@ class Register:
         self._maybe: list[_Sent] = []
 
     def sent(self, order: int, token: object, offset: int, at_ms: int) -> None:
-        """Record a commit that counts from now on if it takes effect. NO_OFFSET: a deletion."""
+        """Record a commit that counts from now on, if it takes effect. NO_OFFSET stands for a deletion."""
         self._maybe.append(_Sent(order, token, offset, at_ms))
         self.generation += offset == NO_OFFSET
 

@@ -264,7 +264,7 @@ def test_headers_of_any_number(counts: list[int]) -> None:
 
 
 def test_schema_is_that_of_spark() -> None:
-    """It matches the schema that Spark compares with a task's first batch: types and nullability."""
+    """Spark compares the schema with a task's first batch: types and nullability."""
     types = {
         "key": BinaryType(),
         "value": BinaryType(),
@@ -294,7 +294,6 @@ def test_columns_there_are_not(names: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("codec", Compression)
 def test_batches_outside_of_the_ranges_are_not_looked_at(codec: Compression) -> None:
-    """Neither their CRC nor their content is checked."""
     batches = [build_batch([RecordData(None, b"v" * 50)] * 10, timestamp_ms=0, compression=codec) for _ in range(4)]
     for number, batch in enumerate(batches):
         stamp(batch, 10 * number, 0)
@@ -314,7 +313,7 @@ def test_any_bytes(bytes_like: type) -> None:
 
 @pytest.mark.parametrize("millis", [2**62, -(2**62), (2**63 - 1) // 1000 + 1])
 def test_time_beyond_what_spark_can_hold_is_null(millis: int) -> None:
-    """Such a time's microseconds do not fit, but the record is kept."""
+    """The microseconds of such a time do not fit, but the record is kept."""
     times = [0, millis, 1]
     batch = bytes(build_batch([RecordData(None, b"v", (), time) for time in times], timestamp_ms=0))
     (decoded,) = decode(batch, EVERYTHING, ["timestamp"], topic="t", partition=0)

@@ -143,7 +143,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("around", [0, 50])
 def test_records_that_are_none(case: str, around: int) -> None:
-    """They are refused alone, and among many valid batches, where records are read side by side."""
+    """Such bytes are refused alone, and among many valid batches, where records are read side by side."""
     payload, count = CASES[case]
     bad = with_payload(payload, count)
     before = many(around, 0, ())

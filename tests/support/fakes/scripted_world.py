@@ -70,7 +70,9 @@ class World:
         return network
 
     def impatient(self, *bootstrap: ScriptedBroker) -> Network:
-        """Return a client's network on the real clock that waits one second for answers, enough on a busy machine."""
+        """Return a client's network on the real clock that waits one second for answers, which suffices on a busy
+        machine.
+        """
         network = self.network(*bootstrap, request_timeout_ms="1000")
         network = Network(network.config)
         self.networks.append(network)

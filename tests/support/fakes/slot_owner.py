@@ -27,7 +27,7 @@ def state_topic(*, compacted: bool = False, max_message_bytes: int = 1_048_588) 
 
 
 class SlotOwner:
-    """A node that owns, or owned, slot 0. `proofs` are the send times of the appends that proved it."""
+    """A node that owns, or owned, slot 0. `proofs` are the send times of the appends that proved its ownership."""
 
     def __init__(
         self,

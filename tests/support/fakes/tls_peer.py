@@ -142,7 +142,7 @@ class TlsPeer:
             self.stream.data_received(encrypted[start : start + (at_a_time or len(encrypted))])
 
     def read(self) -> bytes:
-        """Return all that the broker has sent, decrypted; b"" at the end as well, see `ended`."""
+        """Return all that the broker has sent, decrypted. The end of the stream also returns b"": see `ended`."""
         self._incoming.write(self.socket.take())
         found: list[bytes] = []
         try:

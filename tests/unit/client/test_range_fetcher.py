@@ -192,7 +192,7 @@ def test_a_high_watermark_that_lags_is_waited_for(leader: Leader) -> None:
 
 
 def test_offsets_beyond_the_end_are_not_passed_over(leader: Leader) -> None:
-    """These offsets were acquired once, so a log without them has lost them; OffsetsGone is raised."""
+    """The offsets were acquired once, so a log without them has lost them; OffsetsGone is raised."""
     leader.end = 20
     leader.said.extend([leader.part()] * 1000)
     with pytest.raises(OffsetsGone, match="partition t-0: offset 20 is not in the log, which has 0 to 19"):

@@ -46,7 +46,7 @@ def test_the_smallest_int32_has_absolute_value_zero() -> None:
 def test_partition_is_the_java_hash_of_the_key_text(
     group_id: str, partition: int, string_hash: int, state_partition: int
 ) -> None:
-    """It is abs(String.hashCode) mod N, as in Apache Kafka 4.3.1, not murmur."""
+    """The partition is abs(String.hashCode) mod N, as in Apache Kafka 4.3.1, not murmur."""
     key = SharePartitionKey(group_id, TOPIC_ID, partition)
     assert key.text() == f"{group_id}:AQIDBAUGBwgJCgsMDQ4PEA:{partition}"
     assert java_string_hash(key.text()) == string_hash

@@ -104,7 +104,7 @@ def test_synced_names_and_bytes_survive() -> None:
 
 
 def test_what_a_failed_sync_should_have_written_is_not_made_up_for_by_the_next() -> None:
-    """Linux marks the page as clean after it has reported the failed write once, so it is lost."""
+    """Linux marks the page as clean after it has reported the failed write once, so the page is lost."""
     fs = disk()
     file = fs.open("d/f", create=True)
     fs.sync_dir("d")

@@ -52,7 +52,10 @@ def test_the_first_block_runs_in_a_shell(tmp_path: Path) -> None:
 
 
 def test_every_command_of_the_document_runs(bootstrap: str) -> None:
-    """They run in order in this process; an interpreter for each would take a minute. A shell produces their input."""
+    """Commands run in order in this process; an interpreter for each would take a minute.
+
+    A shell produces their input.
+    """
     shell = Shell(bootstrap)
     printed = ""
     for line in "".join(blocks()).replace("\\\n", "").splitlines():

@@ -29,7 +29,7 @@ def test_there_is_no_page_that_is_not_made() -> None:
 
 
 def test_every_property_is_named_once_with_what_it_does() -> None:
-    """Each has a line of its own.
+    """Each property has a line of its own.
 
     Bounds of groups' values need no text, and the broker's properties and those without effect share a line.
     """

@@ -21,7 +21,7 @@ def rows(document: str) -> dict[str, list[str]]:
 
 
 def test_the_figures_are_those_of_the_last_benchmark() -> None:
-    """They are of one run: `make bench ARGS="--write docs/benchmarks.md --rows README.md"` writes both."""
+    """The figures are of one run: `make bench ARGS="--write docs/benchmarks.md --rows README.md"` writes both."""
     shown, measured = rows("README.md"), rows("docs/benchmarks.md")
     figures = shown.keys() & measured.keys()
     assert len(figures) == 6

@@ -44,7 +44,7 @@ def shared_versions(name: str) -> Iterator[tuple[Any, Any, int]]:
 
 
 def test_kio_has_nearly_all_messages_of_the_clients() -> None:
-    """It lacks only the coordinators' records and a few requests of the cluster."""
+    """kio lacks only the coordinators' records and a few requests of the cluster."""
     assert sum(any(shared_versions(name)) for name in MESSAGE_NAMES) >= 190
 
 

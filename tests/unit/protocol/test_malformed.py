@@ -138,7 +138,7 @@ def test_records_of_share_fetch_may_not_be_null() -> None:
 
 
 def test_an_explicit_default_in_a_tag_is_accepted() -> None:
-    """Writers usually omit it: OffsetCommitValue.topicId is tag 0 from version 4 on."""
+    """Writers usually omit a default: OffsetCommitValue.topicId is tag 0 from version 4 on."""
     data = OffsetCommitValue(offset=5).encode(4)
     assert data.endswith(b"\x00")
     read, _ = OffsetCommitValue.decode(data[:-1] + b"\x01\x00\x10" + bytes(16), 4)

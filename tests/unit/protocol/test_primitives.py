@@ -64,7 +64,7 @@ def test_signed_numbers_are_bounded() -> None:
 
 
 def test_ids_as_text() -> None:
-    """They are URL-safe base64 without padding, like topic ids in Kafka's tools."""
+    """Ids are URL-safe base64 without padding, like topic ids in Kafka's tools."""
     uuid = bytes.fromhex("fbefbe00112233445566778899aabbcc")
     assert uuid_to_text(uuid) == "----ABEiM0RVZneImaq7zA"
     assert uuid_from_text("----ABEiM0RVZneImaq7zA") == uuid

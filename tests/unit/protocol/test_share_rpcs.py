@@ -38,7 +38,7 @@ def test_a_share_consumer_can_say_no_more_than_this(request_name: str, says: str
 
 
 def test_the_first_offset_of_a_range_has_one_name() -> None:
-    """It is FirstOffset, beside each LastOffset; KIP-932 says BaseOffset or StartOffset in places."""
+    """The name is FirstOffset, beside each LastOffset; KIP-932 says BaseOffset or StartOffset in places."""
     ranges = 0
     for path in OF_SHARE_GROUPS:
         names = re.findall(r'"name":\s*"(\w+)"', path.read_text())

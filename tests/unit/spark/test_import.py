@@ -39,7 +39,7 @@ def test_a_newer_one_will_do(monkeypatch: pytest.MonkeyPatch, version: str) -> N
 
 
 def test_importing_it_imports_neither_pyspark_nor_pyarrow() -> None:
-    """Spark's own processes import it often, and so do tools without them."""
+    """Spark's own processes import the module often, and so do tools without PySpark."""
     code = "import sys, shareq.spark; print([name for name in ('pyspark', 'pyarrow', 'numpy') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 

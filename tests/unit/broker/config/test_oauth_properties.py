@@ -109,7 +109,7 @@ def test_it_may_stand_beside_others_and_on_one_listener_alone() -> None:
 
 
 def test_a_configuration_of_apache_kafkas_is_taken() -> None:
-    """It has the login module and the validator's class, which Apache Kafka needs; login options are ignored."""
+    """The file has the login module and the validator's class, which Apache Kafka needs; login options are ignored."""
     found = settings_of(
         {
             **oauth_properties(FILE, "LOGIN"),

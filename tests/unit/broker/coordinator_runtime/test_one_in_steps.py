@@ -96,7 +96,7 @@ def test_the_collector_rests_as_long_as_what_waited_goes_on_in_steps(looks: list
 
 
 def test_the_collector_is_at_work_between_two_when_little_is_left_of_the_first() -> None:
-    """Otherwise it would stay paused while there is work."""
+    """A collector that stayed off while there is work would never run."""
     clock, seen = VirtualClock(), list[bool]()
 
     async def looking() -> None:
@@ -127,7 +127,7 @@ def test_the_collector_is_at_work_again_after_steps_that_are_given_up() -> None:
 
 
 def test_the_collector_rests_until_all_are_done_who_held_it_off() -> None:
-    """It stays paused while long requests alternate with the steps of coordinators."""
+    """The collector stays paused while long requests alternate with the steps of coordinators."""
     clock = VirtualClock()
     in_steps, turns = in_steps_of(clock), Turns(clock.call_soon)
     turns.run(by_turns(repeat(None, 5)), lambda _error: None)
@@ -141,7 +141,6 @@ def test_the_collector_rests_until_all_are_done_who_held_it_off() -> None:
 
 
 def test_a_collector_that_is_off_stays_off() -> None:
-    """A program that runs the broker in its own process may have switched it off."""
     clock = VirtualClock()
     gc.disable()
     try:

@@ -259,7 +259,6 @@ def test_a_damaged_journal_that_has_seen_later_commits_is_not_written_over(
 def test_a_damaged_write_ahead_log_is_not_thrown_away(
     tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]
 ) -> None:
-    """SQLite would continue without it and remove it."""
     _, image, _ = images["killed"]
     folder = Folder(tmp_path / "data")
     shutil.copytree(image, folder.path)
@@ -370,7 +369,7 @@ def test_a_first_start_that_was_cut_off_goes_on(tmp_path: Path, left: int) -> No
 
 
 def test_a_folder_of_format_1_is_known_until_it_was_opened(tmp_path: Path) -> None:
-    """Its metadata has no commit number, and it has neither journal nor marker."""
+    """The metadata of format 1 has no commit number, and the folder has neither journal nor marker."""
     folder = Folder(tmp_path / "data")
     folder.open()
     assert folder.opened is not None

@@ -180,7 +180,7 @@ def test_syncing_in_the_background_calls_back_on_the_loop(fs: OsFs, hand_back: H
 def test_a_file_closed_under_a_background_sync_is_closed_when_that_is_over(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closed at once, it could let the sync hit another file with the same descriptor."""
+    """Closed at once, the file could let the sync hit another file with the same descriptor."""
     began, go_on = threading.Event(), threading.Event()
     synced: list[int] = []
 

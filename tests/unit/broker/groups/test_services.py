@@ -551,7 +551,7 @@ def test_news_that_cannot_be_written_harm_nobody(rig: GroupRig) -> None:
 
 
 def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
-    """It is freed without the garbage collector, which skips loaded state (`Collector.keep`)."""
+    """The memory is freed without the garbage collector, which skips loaded state (`Collector.keep`)."""
     rig = GroupRig()
     rig.ports.topics.add(OFFSETS, 1)
     given_up = rig.service.coordinator.partitions.get(0)

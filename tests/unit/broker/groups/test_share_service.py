@@ -42,7 +42,7 @@ def test_a_first_heartbeat_makes_the_internal_topics_and_answers_its_partitions(
 
 
 def test_the_group_has_the_epoch_durably_before_a_state_is_initialized(rig: GroupRig) -> None:
-    """Otherwise a crash would leave states with an epoch that the group never had."""
+    """The other order would leave states with an epoch that the group never had, if a crash came between."""
     pending = beat(rig, "m", 0, "t")
     rig.ports.logs.collect()
     assert (rig.states.calls, pending.done) == ([], False)
@@ -175,7 +175,9 @@ def test_who_waits_in_one_group_does_not_wait_for_another(rig: GroupRig) -> None
 
 
 def test_those_it_would_wait_for_may_have_finished_meanwhile(rig: GroupRig) -> None:
-    """It continues at once if the second phase that it would wait for ended before its own first phase was durable."""
+    """A heartbeat continues at once if the second phase that it would wait for ended before its own first phase was
+    durable.
+    """
     rig.states.holds = True
     first = beat(rig, "m1", 0, "t")
     rig.ports.logs.flush()

@@ -222,7 +222,7 @@ def test_the_bytes_that_can_be_read_are_counted_without_the_disk() -> None:
 
 
 def test_a_walk_through_damage_waits() -> None:
-    """It waits until the damaged range is loaded, because each read would start the search from its beginning."""
+    """The read waits until the damaged range is loaded, because each read would start the search from its beginning."""
     world, cache = cold_world()
     segment = world.log.segments[0]
     world.fs.zero(segment.log_path, 100, 1_500)

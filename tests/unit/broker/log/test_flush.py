@@ -434,7 +434,7 @@ def test_closing_answers_what_is_buffered() -> None:
 
 
 def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
-    """Otherwise a power cut could leave a torn segment before sound ones, which stops the next start."""
+    """A power cut must not leave a torn segment before sound ones, which stops the next start."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE), flush_every_message=True)
     for at in range(12):
         world.append(batch_of(b"%d" % (at % 10)))

@@ -83,7 +83,7 @@ def recreate(world: LogWorld) -> None:
 
 
 def test_a_folder_that_a_deleted_topic_or_the_new_one_may_have_stops_the_start() -> None:
-    """Without the id it is unknown which of two topics of one name these records belong to."""
+    """Without the id in the folder it is unknown which of two topics of one name owns the records."""
     world = crashed()
     recreate(world)
     world.fs.content(ID_FILE).clear()
@@ -96,7 +96,7 @@ def test_a_folder_that_a_deleted_topic_or_the_new_one_may_have_stops_the_start()
 
 
 def test_a_folder_without_a_segment_is_the_new_topics_whatever_topic_had_its_name() -> None:
-    """A crash before its id was written left no record of either topic in it."""
+    """A crash before the id was written left no record of either topic in the folder."""
     world = crashed()
     recreate(world)
     for name in world.fs.list_dir("data/orders-0"):
@@ -127,7 +127,7 @@ def test_a_folder_of_a_deleted_topic_is_removed_and_the_topic_forgotten(caplog: 
 
 
 def test_a_deleted_topic_is_not_forgotten_before_its_renames_are_durable() -> None:
-    """Otherwise a power loss would bring the folder back, and no topic would own it."""
+    """A power loss could bring the folder back, and no topic would own it."""
     for seed in range(30):
         world = LogWorld(seed=seed, flush_every_message=True)
         world.produce(b"old")

@@ -322,7 +322,9 @@ def test_open_files_are_bounded() -> None:
 
 
 def test_a_start_is_durable_before_the_segments_below_it_go() -> None:
-    """It is synced even without flush settings: after a power loss the removed files would be missing records."""
+    """The start offset is synced even without flush settings: after a power loss the removed files would be missing
+    records.
+    """
     for seed in range(20):
         world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x"))))
         for _ in range(6):

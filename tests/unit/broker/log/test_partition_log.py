@@ -76,7 +76,7 @@ def test_the_callers_bytes_are_not_changed(world: LogWorld) -> None:
 
 
 def test_a_log_without_appends_has_no_files(world: LogWorld) -> None:
-    """So a hundred empty partitions cost nothing at the start."""
+    """A hundred empty partitions cost nothing at the start."""
     log = world.logs.get(TOPIC, 2)
     assert log.read(0, 100, upto=0) == (b"", ())
     assert log.available_bytes(0, 0) == 0
@@ -401,7 +401,7 @@ def test_the_largest_timestamp_need_not_be_the_last_record(world: LogWorld) -> N
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_the_largest_timestamp_may_be_of_a_record_below_the_start_until_its_segment_goes(restart: bool) -> None:
-    """Apache Kafka 4.3.1 returns it, too, even if the start offset lies within its batch."""
+    """Apache Kafka 4.3.1 returns that timestamp, too, even if the start offset lies within its batch."""
     world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x", b"x"))))
     for timestamp in (9_000, 8_000, 7_000):
         world.produce(b"x", b"x", timestamp_ms=timestamp)

@@ -172,7 +172,7 @@ def test_the_newest_segment_is_missing(synced: int, lost: str, folder: FolderOnD
 
 
 def test_a_newest_segment_that_a_power_loss_may_have_taken_is_not_missed(folder: FolderOnDisk) -> None:
-    """Its line in the manifest may become durable before its name, before any answer."""
+    """The segment's line in the manifest may become durable before its name, before any answer."""
     folder.promise(boot_id="an earlier start")
     folder.fs.remove(f"{DATA}/{THIRD}")
     assert verify(folder).is_sound

@@ -171,7 +171,7 @@ def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost(fold
 
 
 def test_an_adopted_coordinators_topic_has_the_partitions_by_which_its_records_are_found() -> None:
-    """Otherwise the coordinator would look for a share partition's state in a wrong partition."""
+    """By another number the coordinator would look for a share partition's state in a wrong partition."""
     for partitions in (1, 3, 7):
         folder = FolderOnDisk()
         folder.fs.remove(f"{DATA}/{LAST_STATE}")  # its records are in the only partition of one

@@ -99,7 +99,6 @@ def test_everything_survives_a_restart(reopen: Reopen) -> None:
 
 
 def test_a_data_folder_of_kafka_4_3_keeps_its_levels_until_they_are_raised(reopen: Reopen) -> None:
-    """Apache Kafka 4.4.0 keeps them, too, on the metadata of a 4.3 cluster."""
     earlier = store(reopen())
     earlier.set_features({"metadata.version": 30, "share.version": 1})
     earlier.close()

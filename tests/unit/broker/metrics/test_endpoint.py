@@ -136,7 +136,7 @@ async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize("path", ["/-/healthy", "/-/ready", "/metrics"])
 @pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /-/healthy HTTP/1.1\r\n"])
 async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path: str) -> None:
-    """Otherwise an operator's supervisor would restart a healthy broker."""
+    """An operator's supervisor would restart a healthy broker whose probe waits."""
     slow = []
     for _ in range(2 * server.MAX_CONNECTIONS):
         reader, writer = await site.connect()

@@ -28,7 +28,7 @@ class _Peer(asyncio.Transport):
     [("::ffff:10.1.2.3", "10.1.2.3"), ("10.1.2.3", "10.1.2.3"), ("fe80::1", "fe80::1")],
 )
 async def test_an_ipv4_client_is_one_on_a_socket_for_both_kinds_too(address: str, host: str) -> None:
-    """It has one address however the broker listens, so that ACLs for it always apply."""
+    """A client has one address however the broker listens, so that ACLs for it always apply."""
     clock = LoopClock(asyncio.get_running_loop())
     guarded: list[Connection] = []
     listener = Listener(

@@ -97,7 +97,7 @@ def test_specs_are_read_as_they_were_written() -> None:
 
 
 def test_longest_spec() -> None:
-    """The names of logs have room beside it in 4,096 characters."""
+    """The longest specification leaves room for the names of logs in 4,096 characters."""
     fits = SPEC._replace(letters=LetterFilter(reason="x" * (MOST_TEXT - len(spec_text(SPEC)))))
     assert problem_of(fits) is None
     assert problem_of(fits._replace(letters=LetterFilter(reason="ü" * MOST_TEXT))) is not None

@@ -152,7 +152,6 @@ def test_a_log_of_others_is_searched_in_turns() -> None:
 
 @pytest.mark.parametrize("shorter", [False, True])
 def test_what_cannot_be_read_or_is_not_durable_is_no_answer(shorter: bool) -> None:
-    """It is an error; otherwise the record would be sent again."""
     log = FakeLog(batch_at(0, redriven_record(0, 0), producer_id=7))
     if shorter:
         log.high_watermark = 0

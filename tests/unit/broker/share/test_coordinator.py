@@ -386,7 +386,7 @@ def test_a_forgetting_that_cannot_be_written_harms_nobody(rig: Rig) -> None:
 
 
 def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
-    """It is freed without the garbage collector, which skips loaded state (`Collector.keep`)."""
+    """The state is freed without the garbage collector, which skips loaded state (`Collector.keep`)."""
     rig = Rig()
     rig.initialized()
     given_up = next(iter(rig.service.partitions))

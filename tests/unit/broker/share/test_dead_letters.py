@@ -72,7 +72,7 @@ def test_the_client_is_answered_before_the_letter_is_written(writer: Written) ->
 
 
 def test_without_queues_the_dead_are_archived_at_once() -> None:
-    """So are dead records of a state that was written while the group had a queue."""
+    """Dead records of a state that was written while the group had a queue are archived, too."""
     rig = filled(4)
     rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 3, 3, 1),))
     assert rig.leader().core.start_offset == 4
@@ -106,7 +106,7 @@ def test_a_lock_that_runs_out_for_the_last_time_has_its_letter(writer: Written) 
 
 
 def test_a_group_without_sessions_is_forgotten_when_its_dead_are_buried(writer: Written) -> None:
-    """It waits for the letters: the next leader would write them once more."""
+    """The group waits for the letters: the next leader would write them once more."""
     rig = with_queue(writer)
     rig.acquire()
     rig.acknowledge(0, 3, REJECT)

@@ -204,7 +204,7 @@ def test_acknowledging_around_what_cannot_be_read_moves_the_start_offset() -> No
 
 
 def test_available_records_that_became_unreadable_are_passed_over_too() -> None:
-    """They were delivered and released before the damage."""
+    """The records were delivered and released before the damage."""
     rig = filled(3)
     rig.settings.share = ShareGroupSettings(delivery_count_limit=2)
     assert rig.acquire() == [(0, 2, 1)]

@@ -362,7 +362,6 @@ def test_close_stops_all_timers(rig: TransactionRig) -> None:
 
 @pytest.mark.parametrize("written", [False, True])
 def test_a_start_ends_what_was_decided(written: bool, rig: TransactionRig) -> None:
-    """Only missing markers are written; a second marker would have no effect."""
     producer = rig.begun(T0, U0)
     rig.ports.logs.get("t", 0).refuse = rig.ports.logs.get("u", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
     if written:

@@ -67,7 +67,6 @@ def test_silent_producers_make_room_but_open_transactions_do_not() -> None:
 
 
 def test_producers_far_from_the_bound_are_remembered() -> None:
-    """They are remembered for `producer.id.expiration.ms`; only owners at their bound lose them earlier."""
     world = World(1_000)
     for i in range(500):
         assert world.send(i)

@@ -165,7 +165,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def no_client_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End kombu's client, which otherwise keeps its thread for the next connection as long as the process lives.
+    """End kombu's client, whose thread otherwise waits for the next connection as long as the process lives.
 
     Its sends time out as soon as those of `Producer` above.
     """

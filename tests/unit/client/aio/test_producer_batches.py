@@ -105,7 +105,7 @@ def test_a_key_goes_to_one_of_the_partitions_that_there_are() -> None:
     ],
 )
 def test_what_cannot_be_written_is_refused_before_it_is_in_a_batch(record: RecordData, refusal: str) -> None:
-    """In a batch it would fail its neighbours."""
+    """In a batch such a record would fail its neighbours."""
     with pytest.raises((TypeError, ValueError), match=refusal):
         check(record)
     check(RecordData(bytearray(b"k"), memoryview(b"v"), (("null", None),), -1))  # type: ignore[arg-type]

@@ -86,7 +86,6 @@ def test_certificates_as_text_also_on_one_line(pki: Pki, ask: Ask) -> None:
 
 
 def test_a_brokers_own_certificate_may_be_what_is_trusted(pki: Pki, ask: Ask) -> None:
-    """Java trusts it, too, but OpenSSL by itself does not."""
     assert ask(ssl_truststore_location=str(pki.server.certificate)) == 7
 
 

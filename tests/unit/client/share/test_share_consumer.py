@@ -155,7 +155,7 @@ def test_records_come_before_the_refusal_that_came_with_them(two: ShareCluster, 
 
 @pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_LIMIT_REACHED, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 def test_what_all_leaders_answer_all_the_time_is_an_error_in_the_end(two: ShareCluster, error: ErrorCode) -> None:
-    """It is raised even if heartbeats are answered in between."""
+    """The error is raised even if heartbeats are answered in between."""
 
     def poll_among_errors(consumer: ShareRangeConsumer) -> None:
         deadline = time.monotonic() + WAIT_S
@@ -269,7 +269,7 @@ def test_renewals_say_so(two: ShareCluster, join: Member) -> None:
 def test_brokers_of_kafka_4_1_can_do_all_but_renewals_and_strict_limits(
     two: ShareCluster, join: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """These two are refused without a request, so that the session continues."""
+    """Renewals and strict limits are refused without a request, so that the session continues."""
     older = {ApiKey.SHARE_FETCH: 1, ApiKey.SHARE_ACKNOWLEDGE: 1}
     rows = [
         ApiVersion(row.api_key, row.min_version, older.get(ApiKey(row.api_key), row.max_version))

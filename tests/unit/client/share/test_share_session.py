@@ -64,7 +64,7 @@ def test_the_first_fetch_opens_the_session_with_all_partitions() -> None:
 
 
 def test_a_strict_fetch_takes_no_more_than_it_asks_for() -> None:
-    """It uses the acquire mode of version 2 (KIP-1206)."""
+    """The fetch uses the acquire mode of version 2 (KIP-1206)."""
     request = session((A, 0)).fetch_request(LIMITS._replace(strict=True, max_records=1 << 40))
     assert request.share_acquire_mode == 1
     assert request.max_records == (1 << 31) - 1

@@ -241,7 +241,6 @@ def test_a_batch_that_all_replicas_have_is_announced_with_its_leader_and_base_of
 
 
 def test_a_batch_that_got_another_timestamp_is_not_announced() -> None:
-    """LogAppendTime has changed its records."""
     node = Node()
     send = node.world.link.send
 

@@ -236,7 +236,6 @@ def test_what_denies_a_topic(by_id: ErrorCode, by_name: ErrorCode, named_id: byt
 
 
 def test_what_proves_a_deletion() -> None:
-    """It takes two answers a minute apart, by different brokers if there are several."""
     denial, doubt = Witness(1, ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN, None), Doubt(1, 1_000)
     assert judged(None, ID, denial, 1_000, 3) == doubt
     for node, after_ms, brokers in product((1, 2), (PROOF_MS - 1, PROOF_MS), (1, 3)):
@@ -249,7 +248,7 @@ def test_what_proves_a_deletion() -> None:
 
 
 def test_a_topic_whose_deletion_was_answered_is_gone_at_once_and_stays_so() -> None:
-    """Late brokers still name it, but an id is never used again."""
+    """Late brokers still name the topic, but an id is never used again."""
     rig = Rig()
     topic = rig.cluster.create_topic("orders")
     rig.find("orders")

@@ -208,7 +208,7 @@ def test_a_topic_that_loses_what_was_confirmed_refuses_the_start(world: ClusterW
 
 
 def test_partitions_that_were_added_refuse_the_start(world: ClusterWorld) -> None:
-    """Otherwise every state would be looked for in the wrong slot, and taken for missing."""
+    """Every state would be looked for in the wrong slot, and taken for missing."""
     world.cluster.create_topic(STATES, 5, 3, TOPICS[0].configs())
     (refusal,) = checked(world).refusals
     assert refusal.startswith(f"topic {STATES}: it has 5 partitions, and shareq.cluster.slots is 4: ")

@@ -96,7 +96,7 @@ def test_a_node_that_begins_later_reads_what_there_is_compacted_or_not(world: Cl
 
 
 def test_a_write_that_nobody_got_is_doubtful_and_not_sent_again(world: ClusterWorld) -> None:
-    """Sent again, it might follow a later change of the same client."""
+    """Sent again, the write might follow a later change of the same client."""
     node = Node(world, "a").open()
     world.cluster.lose_request("a", world.cluster.leader(CONFIG_TOPIC), ProduceRequest)
     before = world.clock.now_ms()
@@ -290,7 +290,7 @@ def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(wor
 
 
 def test_a_deposed_leader_that_does_not_know_it_takes_nothing_back(world: ClusterWorld) -> None:
-    """With its old Metadata and Fetch answers, revoked rights would be in force again."""
+    """With the leader's old Metadata and Fetch answers, revoked rights would be in force again."""
     node, other = Node(world, "a").open(), Node(world, "b").open()
     node.write(config("k", "old"))
     deposed = world.cluster.leader(CONFIG_TOPIC)

@@ -168,7 +168,7 @@ def test_a_batch_that_the_topic_would_not_take_is_not_sent(clock: VirtualClock, 
 
 
 def test_a_limit_that_was_lowered_is_heard_of_once(clock: VirtualClock, cluster: SmallCluster) -> None:
-    """Otherwise the same operation would end one incarnation after another."""
+    """The same operation would otherwise end one incarnation after another."""
     owner = SlotOwner(clock, cluster.link())
     owner.take_over()
     cluster.refuse_next(ProduceRequest, ErrorCode.MESSAGE_TOO_LARGE)
@@ -246,7 +246,9 @@ def test_the_owners_records_are_not_appended_once_it_is_over(owner: SlotOwner, c
 def test_a_log_that_is_read_again_has_what_was_under_way(
     owner: SlotOwner, link: SmallLink, clock: VirtualClock
 ) -> None:
-    """After a fault of its own the runtime discards its shard and replays the log, which has to include them."""
+    """After a fault of its own the runtime discards its shard and replays the log, which has to include batches in
+    flight.
+    """
     owner.append(b"a")
     owner.append(b"b")
     read = owner.log.read(0, 1 << 20, upto=1)

@@ -152,7 +152,7 @@ def test_a_slot_that_is_given_to_another_node_meanwhile_is_not_taken(
 def test_a_slot_that_is_given_to_another_node_before_the_record_is_not_taken(
     clock: VirtualClock, cluster: SmallCluster
 ) -> None:
-    """The process was suspended while it asked for its producer."""
+    """The process was suspended while it asked for its producer id."""
     link = cluster.link()
     link.held = True
     owner = SlotOwner(clock, link)

@@ -44,7 +44,7 @@ def test_members_are_found_by_their_ids_and_instance_ids() -> None:
 
 
 def test_an_id_that_was_given_out_is_a_members() -> None:
-    """JoinGroup returns it with MEMBER_ID_REQUIRED, and the member joins with it."""
+    """JoinGroup returns the id with MEMBER_ID_REQUIRED, and the member joins with it."""
     world = ClassicWorld()
     answer = world.join("").response
     assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED

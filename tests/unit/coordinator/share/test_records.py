@@ -168,7 +168,7 @@ def test_the_lowest_numbers_that_make_sense_are_read() -> None:
     ],
 )
 def test_what_makes_no_sense_is_not_taken_over(value: ShareSnapshotValue) -> None:
-    """Such a record is damaged, or no leader can have written it."""
+    """A record is damaged, or no leader can have written it."""
     key, encoded = SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareSnapshotKey(*KEY), value))
     with pytest.raises(InconsistentRecords):
         SHARE_STATE_SERDE.decode(key, encoded)

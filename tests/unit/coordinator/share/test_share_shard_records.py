@@ -189,7 +189,6 @@ def test_an_update_without_its_snapshot_and_without_a_start_offset_begins_at_0_a
 
 
 def test_a_snapshot_without_a_start_offset_keeps_none_after_a_load() -> None:
-    """Resolving it is left to the leader."""
     world = initialized(start_offset=-1)
     assert world.log.loaded().read(KEY, 0).response.start_offset == -1
 

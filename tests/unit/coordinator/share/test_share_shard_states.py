@@ -16,7 +16,7 @@ from tests.unit.coordinator.share.world import ACKNOWLEDGED, ARCHIVED, AVAILABLE
 
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
 def test_a_negative_count_is_unknown(count: int) -> None:
-    """It is stored as -1, because a load would skip a record with a lower one as damaged."""
+    """The count is stored as -1, because a load would skip a record with a lower one as damaged."""
     world = initialized()
     assert world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=count).code is ErrorCode.NONE
     assert world.shard.read_summary(KEY).response.delivery_complete_count == -1
@@ -92,7 +92,6 @@ def test_a_delayed_write_cannot_move_the_start_offset_back() -> None:
 
 @pytest.mark.parametrize("count", [-1, 0, 2, 4, 9])
 def test_a_count_from_another_start_offset_is_left_out(count: int) -> None:
-    """generateShareStateRecord of Apache Kafka 4.4.0 leaves it out, too."""
     world = initialized(start_offset=100)
     world.write(StateBatch(112, 114, ACKNOWLEDGED, 1), start=110, count=3)
     for start in (-1, 100, 109):
@@ -114,7 +113,7 @@ def test_a_delayed_write_that_knows_no_count_leaves_it() -> None:
 
 
 def test_the_resolved_start_offset_stays_inside_until_the_first_acknowledgement() -> None:
-    """It is persisted at the first acquisition, while summaries still show no start offset, as in 4.3.1."""
+    """The start offset is persisted at the first acquisition, while summaries still show none, as in 4.3.1."""
     world = initialized()
     world.write(start=42, count=-1)
     assert world.shard.read(KEY, 0).response.start_offset == 42

@@ -158,7 +158,6 @@ def test_a_batch_that_contains_the_start_offset_is_trimmed() -> None:
 
 
 def test_a_range_won_by_an_equal_neighbour_joins_it() -> None:
-    """They are joined at once; 4.3.1 does so only at its next combination."""
     stored = [StateBatch(0, 4, ACKNOWLEDGED, 2), StateBatch(5, 9, AVAILABLE, 1)]
     merge_into(stored, [StateBatch(5, 9, ACKNOWLEDGED, 2)], -1)
     assert stored == [StateBatch(0, 9, ACKNOWLEDGED, 2)]

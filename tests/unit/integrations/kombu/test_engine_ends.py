@@ -91,8 +91,6 @@ def test_a_client_that_consumes_leaves_no_socket(broker: Broker) -> None:
 
 
 def test_a_client_that_moves_tasks_to_the_end_of_the_log_leaves_no_socket(broker: Broker) -> None:
-    """The producer and the connections of its record sender are closed, too."""
-
     def program() -> None:
         engine = engine_of(broker)
         taken: list[ShareRecord] = []

@@ -653,7 +653,7 @@ async def test_what_a_member_of_another_group_has_sent_again_is_accepted_unseen(
 
 
 async def test_a_value_that_cannot_be_decoded_is_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Its text was once repeated below, as a traceback without frames."""
+    """The value's text was once repeated below, as a traceback without frames."""
 
     async def handle(value: bytes) -> None:
         pass

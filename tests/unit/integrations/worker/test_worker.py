@@ -183,7 +183,7 @@ def test_a_handler_that_cannot_be_is_one_line(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_worker_whose_cluster_is_away(number: signal.Signals) -> None:
-    """It once waited for the cluster for a minute and ignored the signal."""
+    """The worker once waited for the cluster for a minute and ignored the signal."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # and not listening
         properties = {"default.api.timeout.ms": "5000"}

@@ -224,7 +224,7 @@ def test_what_follows_prints_what_comes_until_interrupted(words: tuple[str, ...]
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    """Such a reader, for example head, closes the pipe after a line."""
+    """A reader such as head closes the pipe after a line."""
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "t")

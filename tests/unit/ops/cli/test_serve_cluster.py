@@ -32,7 +32,7 @@ GUARDED = (
 
 
 async def test_nodes_that_could_not_ask_each_other_are_refused(tmp_path: Path) -> None:
-    """Their first listener requires a login, and no option says which one to use."""
+    """The nodes' first listener requires a login, and no option says which one to use."""
     start = ("--cluster", "127.0.0.1:1", "--set", "shareq.cluster.placement=topic", *GUARDED)
     node = wanted(*start).ground
     assert node is not None

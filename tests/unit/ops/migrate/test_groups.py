@@ -149,7 +149,7 @@ def test_what_was_handed_over_is_the_targets_own() -> None:
 
 
 def test_groups_may_follow_when_the_topics_are_opened() -> None:
-    """Two runs move them: share groups belong to the nodes, consumer groups to their cluster, at another address."""
+    """Two runs move the groups: share groups are the nodes', consumer groups their cluster's, at another address."""
     world = World(1)
     world.old.committed["readers"] = {PARTITION: Committed(2)}
     world.old.states["packers"] = {PARTITION: ShareState(1, ())}

@@ -208,7 +208,6 @@ def test_any_of_several_heads_makes_the_next_one_a_head(form: ModuleType) -> Non
 
 
 def test_of_what_is_finished_as_much_stays_as_of_the_rest(form: ModuleType) -> None:
-    """There are always two thousand unfinished offsets."""
     chains, most = form.KeyChains(), 0
     for at in range(0, 30_000, 100):
         assert len(link(chains, {at + each: at + each for each in range(100)})) == 100
@@ -230,5 +229,4 @@ def test_a_filled_list_begins_where_it_says(form: ModuleType) -> None:
     [([1, 2, 3], 1), ([1, 2, 3] * 4, 2), ([1, 2, 3, 3, 2, 1], 4), ([1, 1, 1], 2), ([1, 2, 1, 2, 3, 3], 4), ([], 0)],
 )
 def test_neighbours_that_come_after_neighbours_are_one_part(form: ModuleType, keys: list[int], parts: int) -> None:
-    """They are one part if their predecessors are neighbours, which are finished together."""
     assert form.KeyChains().link(list(range(len(keys))), list(keys), [], 0, WAITS)[1] == parts

@@ -52,5 +52,5 @@ def test_the_sources_run_where_that_is_asked_for(
 @pytest.mark.skipif(wants_python() or not (FOLDER / "compiled").is_dir(), reason="nothing was compiled here")
 @pytest.mark.parametrize("name", [source.stem for source in sources(FOLDER)])
 def test_what_is_compiled_is_of_these_sources(name: str) -> None:
-    """Otherwise `make` must set up the environment again, and tests of both forms run only one."""
+    """Stale modules mean that `make` must set up the environment again; tests of both forms would run only one."""
     assert compiled(name) is not None

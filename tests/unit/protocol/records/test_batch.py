@@ -301,7 +301,6 @@ def test_a_count_that_is_not_the_records_is_malformed(count: int) -> None:
 
 
 def test_no_headers_may_take_two_bytes() -> None:
-    """Such a batch is read, although no producer is known to write it."""
     (record,) = decode_records(raw_batch(raw_record(key=b"k", headers=b"\x80\0")))
     assert (record.key, record.headers) == (b"k", ())
 

@@ -77,7 +77,7 @@ def ranges_of(offsets: list[int], apart: list[bool]) -> list[int]:
 def test_a_client_reads_of_a_cut_batch_what_it_reads_of_those_records_in_the_whole_one(
     contents: list[RecordData], codec: Compression, data: st.DataObject, horizon: int | None, append_time: int | None
 ) -> None:
-    """There are all codecs, compacted batches, batches with a delete horizon, and log append time."""
+    """The batches have all codecs, gaps of compaction, delete horizons, and log append time."""
     batch = batch_of(contents, codec)
     if append_time is not None:
         batch = bytes(with_append_time(batch, append_time))

@@ -92,7 +92,7 @@ def test_an_accept_that_failed_stays_in_the_offsets_until_it_comes_back(books: B
 
 
 def test_a_record_that_comes_back_though_its_accept_was_confirmed_is_owed_again(books: Books) -> None:
-    """It is accepted again but not emitted: the broker lost its state, and the micro-batch has the record."""
+    """The record is accepted again but not emitted: the broker lost its state, and the micro-batch has the record."""
     books.acquire((0, 9))
     end = books.batch()
     books.settle(books.begin(end))
@@ -197,7 +197,7 @@ def test_max_delivery_count_rejects_what_is_new_and_accepts_what_is_done() -> No
 
 
 def test_what_could_not_be_rejected_is_renewed_no_more() -> None:
-    """Its lock expires, so that the record is delivered again and then rejected."""
+    """The record's lock expires, so that the record is delivered again and then rejected."""
     books = Books(max_delivery_count=3)
     verdicts = books.acquire((0, 9, 3))
     books.rejected([(one, ErrorCode.COORDINATOR_NOT_AVAILABLE) for one in verdicts.reject])

@@ -56,7 +56,7 @@ def test_nothing_is_lost_and_no_record_is_in_two_micro_batches(ack: str) -> None
 
 
 def test_the_histories_reach_what_they_are_for() -> None:
-    """They contain swallowed redeliveries, lost and renewed locks, and repeated micro-batches."""
+    """The histories contain swallowed redeliveries, lost and renewed locks, and repeated micro-batches."""
     totals: dict[str, int] = {}
     assert get_args(AckFate) == tuple(FATES)
     for seed in SEEDS[:50]:

@@ -182,7 +182,7 @@ def test_a_generator_that_pauses_can_be_awaited() -> None:
 
 
 def test_a_coroutine_that_cancels_itself_ends_at_its_next_suspension() -> None:
-    """A coroutine does so when it closes its own client's connection."""
+    """A coroutine cancels itself when it closes its own client's connection."""
     loop, pending, seen = Loop(), [Pending[int](), Pending[int]()], list[str]()
     driven: list[Driven[None]] = []
 

@@ -150,7 +150,7 @@ def test_the_collector_looks_at_what_stays_when_nothing_more_waits() -> None:
 
 
 def test_what_a_turn_begins_goes_on_right_behind_its_work() -> None:
-    """Otherwise all waiting long requests would be in memory at once, read but not answered."""
+    """Work that had to wait again would leave all long requests in memory at once, read but not answered."""
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
 

@@ -115,7 +115,7 @@ def test_a_feature_that_is_off_is_not_finalized() -> None:
 def test_a_client_that_is_at_the_wrong_broker_starts_over(
     cluster_id: str | None, node_id: int, error: ErrorCode, world: World
 ) -> None:
-    """From version 5 on it gets the error (KIP-1242)."""
+    """From version 5 on the client gets the error (KIP-1242)."""
     named = world.metadata.cluster_id if cluster_id == "own" else cluster_id
     request = ApiVersionsRequest("test", "1.0", named, node_id)
     assert world.call(ApiVersionsResponse, request, 4).error_code == ErrorCode.NONE

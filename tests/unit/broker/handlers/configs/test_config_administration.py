@@ -275,7 +275,7 @@ def test_properties_of_ours_are_shown_for_groups_that_have_them(world: World) ->
 
 
 def test_a_dead_letter_queue_is_a_property_of_the_group_without_one_of_the_broker(world: World) -> None:
-    """It has no broker synonym, and once set it is the group's (KIP-1191, Apache Kafka 4.4.0)."""
+    """The property has no broker synonym, and once set it is the group's (KIP-1191, Apache Kafka 4.4.0)."""
     _, before = describe(world, GROUP, "g", synonyms=True)
     queue = before["errors.deadletterqueue.topic.name"]
     assert (queue.value, queue.config_source) == ("", 5)

@@ -321,7 +321,7 @@ def test_a_topic_deleted_in_the_middle_of_a_pass(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_deleted_topic_whose_segment_cannot_be_synced_is_not_left_alone() -> None:
-    """Otherwise it would be excluded from cleaning, as would a new topic of its name."""
+    """A log that the cleaner left alone would stay excluded from cleaning, as would a new topic of its name."""
     world = busy_world()
     world.topics.images[TOPIC] = TopicImage(TOPIC, bytes(16), 3)
     world.logs.delete_topic(TOPIC, TOPIC_ID)
@@ -512,7 +512,7 @@ def test_a_large_batch_is_opened_and_compressed_in_pieces(
 
 
 def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
-    """It processes eight times what was appended since, so that it ends before the log grows by an eighth."""
+    """A pass processes eight times what was appended since, so that it ends before the log grows by an eighth."""
     world = LogWorld(COMPACTED._replace(segment_bytes=400_000, index_interval_bytes=4096))
     payload = b"x" * 10_000
     most = 0

@@ -37,7 +37,7 @@ def test_a_value_after_a_tombstone_stays() -> None:
 
 
 def test_a_record_without_key_belongs_to_nothing() -> None:
-    """It is dropped, as by Apache Kafka (Cleaner.shouldRetainRecord)."""
+    """Records without a key are dropped, as by Apache Kafka (Cleaner.shouldRetainRecord)."""
     assert left(latest_value, (None, True), (b"", True)) == [1]
 
 
@@ -74,7 +74,7 @@ def test_a_snapshot_tombstone_removes_all_and_then_itself() -> None:
 
 
 def test_an_update_after_the_tombstone_stays() -> None:
-    """With or without the tombstone, it replays as a state with epoch 0."""
+    """With or without the tombstone, the update replays as a state with epoch 0."""
     records = ((SNAPSHOT + A, True), (SNAPSHOT + A, False), (UPDATE + A, True))
     assert left(share_state, *records, over=1) == [2]
 

@@ -147,7 +147,7 @@ def test_a_failed_sync_is_made_up_for_though_a_later_one_waits_already() -> None
 
 
 def test_what_came_while_a_snapshot_was_synced_is_synced_soon() -> None:
-    """It was durable in the old file, which the new one replaces."""
+    """The line was durable in the old file, which the snapshot replaces."""
     clock = VirtualClock()
     fs = MemFs(clock.call_soon, Random(1))
     fs.make_dirs(DATA)

@@ -147,7 +147,6 @@ def test_the_only_batch_of_the_last_segment_with_such_a_base_offset_is_damage(ca
 
 
 def test_a_batch_that_claims_offsets_of_the_one_before_is_not_served() -> None:
-    """A compacted log once served it from its true base offset on."""
     size = len(batch_of(b"a", b"b", b"c"))
     world = LogWorld(LogSettings(compact=True, delete=False, segment_bytes=4 * size))
     for at in range(10, 25, 3):

@@ -223,7 +223,7 @@ def test_the_sequence_in_a_damaged_header_is_not_believed(world: LogWorld) -> No
 
 
 def test_what_comes_behind_missing_segments_is_promised() -> None:
-    """No sync stores them while records before them are missing, so they count as synced."""
+    """No sync stores later records while earlier ones are missing, so the later ones count as synced."""
     world = world_of(10)
     manifest = bytes(world.fs.content(MANIFEST))
     killed(world)
@@ -240,7 +240,7 @@ def test_what_comes_behind_missing_segments_is_promised() -> None:
 
 
 def test_a_lost_batch_before_others_of_its_producer_is_known_as_before(world: LogWorld) -> None:
-    """It counts as a duplicate: stored now, it would follow batches that were sent after it."""
+    """The lost batch counts as a duplicate: stored now, it would follow batches that were sent after it."""
     for sequence in range(2):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()

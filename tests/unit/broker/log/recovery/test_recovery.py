@@ -229,7 +229,7 @@ def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
 
 
 def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again(world: LogWorld) -> None:
-    """Treated as a duplicate, it would stay lost."""
+    """Treated as a duplicate, the batch would stay lost."""
     for sequence in range(3):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()

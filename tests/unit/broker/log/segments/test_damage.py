@@ -100,7 +100,7 @@ def test_a_misplaced_first_batch_of_a_compacted_log_does_not_hide_the_others() -
 
 
 def test_the_batch_behind_lost_ones_does_not_begin_where_they_did() -> None:
-    """Zeros cover the earlier batches and its BaseOffset; it once got the first lost batch's offset."""
+    """Zeros cover the earlier batches and the batch's BaseOffset; it once got the first lost batch's offset."""
     data, batches, _ = log_of(Random(1), 6, gaps=False)
     moved = batches[2][0]
     data[batches[0][0] : moved] = bytes(moved)
@@ -145,7 +145,7 @@ def test_only_the_beginning_of_a_batch_is_a_write_that_was_cut_off() -> None:
 @pytest.mark.parametrize("field", [23, 57])  # the last offset delta, the number of records
 @pytest.mark.parametrize("bit", [0, 1, 6])
 def test_a_header_is_not_believed_to_have_more_records_than_its_bytes(field: int, bit: int) -> None:
-    """Otherwise the log end offset would be millions ahead of every record."""
+    """A header's claim could put the log end offset millions ahead of every record."""
     batch = build_batch([RecordData(b"k", b"v")] * 3, timestamp_ms=1)
     batch[field] ^= 1 << bit
     assert believed_end(lambda position, size: bytes(batch[position : position + size]), len(batch), 0, 0) == 3

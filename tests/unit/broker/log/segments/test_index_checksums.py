@@ -69,7 +69,7 @@ def test_an_older_index_is_rebuilt() -> None:
 
 
 def test_retention_does_not_believe_a_flipped_timestamp() -> None:
-    """It would delete records long before their time."""
+    """A flipped timestamp would delete records long before their time."""
     world = world_with_a_sealed_segment()
     times = world.fs.content(TIMES)
     for at in range(2, len(times), 12):

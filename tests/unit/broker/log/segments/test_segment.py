@@ -106,7 +106,7 @@ def test_several_damaged_batches_do_not_hide_the_sound_one_behind_them() -> None
 
 
 def test_a_torn_batch_that_holds_a_batch_as_its_value_is_a_torn_tail() -> None:
-    """Otherwise a producer that sends batches as record values could stop a broker's start."""
+    """A producer that sends batches as record values could otherwise stop a broker's start."""
     inner = batch_at(1_000, b"inner")
     outer = batch_at(0, b"before", inner, b"after" * 100)
     at = outer.index(inner)

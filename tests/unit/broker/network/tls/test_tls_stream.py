@@ -320,7 +320,7 @@ def test_an_answer_is_encrypted_as_far_as_the_client_takes_it(host: TlsHost) -> 
 
 
 def test_a_large_answer_leaves_turns_to_others(host: TlsHost) -> None:
-    """It is written in turns even if the socket would accept all of it at once."""
+    """The answer is written in turns even if the socket would accept all of it at once."""
     peer = connected(host)
     before = len(peer.socket.sent)
     peer.send(framed(b"large"))

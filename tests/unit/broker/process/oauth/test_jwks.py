@@ -204,7 +204,6 @@ def test_without_what_it_verifies_with(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_longest_token_takes_no_time(keys: KeySet) -> None:
-    """Such a token fills `sasl.server.max.receive.size` and names an existing key."""
     header = part(json.dumps({"alg": "RS256", "kid": "rsa"}).encode())
     began = time.process_time()
     with pytest.raises(TokenRefused):

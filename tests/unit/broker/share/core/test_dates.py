@@ -245,7 +245,7 @@ def test_the_window_stretches_over_a_million_offsets_and_no_further() -> None:
 
 
 def test_a_start_offset_that_moves_wakes_fetches_though_finished_records_had_made_room() -> None:
-    """There is room from the acknowledgement on, which wakes no fetch, and not only from its write on."""
+    """The acknowledgement had made room but wakes no fetch; the start offset moves with its state write."""
     partition = delaying(limit=10)
     fetch(partition, spans((0, 9)))
     assert not partition.can_acquire()

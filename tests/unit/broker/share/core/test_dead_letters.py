@@ -116,7 +116,7 @@ def test_a_rejection_that_cannot_be_written_is_taken_back_and_has_no_letter(part
 
 
 def test_a_rejection_that_cannot_be_written_and_whose_last_lock_has_run_out_is_dead_all_the_same() -> None:
-    """It has a letter. Apache Kafka 4.4.0 archives it without one."""
+    """The record has a letter. Apache Kafka 4.4.0 archives it without one."""
     partition = with_queue(max_deliveries=2, lock_ms=100)
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, RELEASE)

@@ -192,7 +192,7 @@ def test_delivering_a_lower_record_again_reopens_no_hole() -> None:
 
 
 def test_after_a_lower_record_was_delivered_again_holes_above_it_are_looked_for_again() -> None:
-    """They are, as in Apache Kafka, even where compaction left one and the read finds nothing."""
+    """The leader looks again, as in Apache Kafka, even where compaction left a hole and the read finds nothing."""
     partition = share_partition(start=0, persisted=[(0, 4, 0, 1), (10, 14, 2, 1), (20, 24, 0, 1), (30, 34, 2, 1)])
     fetch(partition, spans((0, 4)))
     assert fetch(partition, spans((10, 14))) == []  # 5-9 are not in the log

@@ -85,7 +85,9 @@ def test_cutting_ranges_out_of_ranges() -> None:
 
 
 def test_aborted_records_are_never_written_and_are_found_out_again_after_a_reload(partition: SharePartition) -> None:
-    """They are archived in memory only: the next leader sees a hole, which it reads, acquires and archives again."""
+    """Aborted records are archived in memory only: the next leader sees a hole, which it reads, acquires and archives
+    again.
+    """
     fetch(partition, batches(0, 9, 2), aborted=[(4, 5)])
     settle(partition, 0, 3, ACCEPT)
     write = settle(partition, 6, 9, ACCEPT)
@@ -111,7 +113,9 @@ def test_a_marker_is_acquired_and_acknowledged_as_a_gap(partition: SharePartitio
 
 
 def test_an_aborted_batch_within_a_larger_one_leaves_it_in_parts() -> None:
-    """It continues offset by offset, as in Apache Kafka: the neighbours keep their lock and their delivery count."""
+    """The larger batch continues offset by offset, as in Apache Kafka: the neighbours keep their lock and delivery
+    count.
+    """
     partition = share_partition(lock_ms=100)
     assert fetch(partition, spans((0, 3), (4, 5), (6, 9)), batch_size=100, aborted=[(4, 5)]) == [(0, 3, 1), (6, 9, 1)]
     partition.on_deadline(100)

@@ -215,7 +215,6 @@ def test_a_partition_that_is_listed_and_forgotten_ends_up_outside(sessions: Shar
 
 
 def test_listing_a_partition_again_keeps_its_place_and_its_topic_name(sessions: ShareSessions) -> None:
-    """An id that was unknown when it was added stays unknown, until it is forgotten."""
     accepted(request(sessions, 0, [*ids(0), *ids(0, topic_id=TOPIC_B)]))
     known = {TOPIC_A: "renamed", TOPIC_B: "b"}
     context = accepted(request(sessions, 1, [*ids(0, topic_id=TOPIC_B), *ids(0)], names=known))

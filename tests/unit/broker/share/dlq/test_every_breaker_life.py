@@ -84,7 +84,9 @@ class Life:
 
 
 def test_a_group_is_paused_exactly_when_its_letters_are_too_many() -> None:
-    """It counts from 0 after a pause of either kind, and in a new broker; a pause that is not stored is tried again."""
+    """The breaker counts from 0 after a pause of either kind, and in a new broker; a pause that is not stored is tried
+    again.
+    """
     paused = 0
     for steps in product(STEPS, repeat=DEPTH):
         life = Life()

@@ -442,7 +442,7 @@ def test_more_dead_come_behind_those_that_are_being_written() -> None:
 
 
 def test_a_share_partition_that_is_led_elsewhere_takes_its_waiting_dead_with_it() -> None:
-    """The state owes them, and the next leader reads it."""
+    """The state owes the letters, and the next leader reads it."""
     rig = Rig(keeps=True)
     rig.topics.answers = [NOT_LEADER]
     rig.reject()
@@ -452,7 +452,7 @@ def test_a_share_partition_that_is_led_elsewhere_takes_its_waiting_dead_with_it(
 
 
 def test_letters_go_on_when_the_state_that_owes_them_is_removed() -> None:
-    """No later leader would find them."""
+    """No later leader would find the letters."""
     rig = Rig(keeps=True)
     rig.topics.answers = [NOT_LEADER]
     rig.reject()

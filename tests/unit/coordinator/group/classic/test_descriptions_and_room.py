@@ -136,7 +136,9 @@ def test_a_join_that_another_one_replaces_is_answered_with_the_members_id(world:
 
 
 class Room(AmpleRoom):
-    """A log with room for a fixed number of bytes. `asked`: sizes that were to fit; `fitting`: the answer."""
+    """A log with room for a fixed number of bytes. `asked`: the values that were checked; `fitting`: the answer to each
+    check.
+    """
 
     def __init__(self, room_bytes: int, *, fitting: bool) -> None:
         self.sure = room_bytes

@@ -355,7 +355,7 @@ def test_who_does_not_leave_changes_nothing() -> None:
 
 
 def test_members_that_may_not_be_a_classic_group_share_what_the_last_other_had() -> None:
-    """They have to join again, because no other member notices that partitions are free."""
+    """The remaining members have to join again, because none notices that partitions are free."""
     world, member_id = mixed(MigrationPolicy.UPGRADE)
     world.leave("new")
     assert world.kind == "consumer"

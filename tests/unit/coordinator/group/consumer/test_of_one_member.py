@@ -121,7 +121,7 @@ def test_what_a_pattern_matched_is_written_with_its_time() -> None:
 
 
 def test_a_member_of_the_classic_protocol_matches_no_patterns_for_others() -> None:
-    """Members for whom it would match may not see all topics that this one sees."""
+    """Other members may not see all topics that this one sees."""
     world = MixedWorld(Topics(foo=1))
     world.visible = lambda topic: topic != "fsecret"
     world.join("new", None, regex="f.*")

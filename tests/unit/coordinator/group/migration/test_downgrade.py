@@ -99,7 +99,7 @@ def test_what_it_writes_takes_the_consumer_group_away_and_leaves_the_classic_one
 
 
 def test_after_a_crash_in_the_rebalance_everybody_joins_again() -> None:
-    """Otherwise the partitions of the member that left would have no owner."""
+    """Without that the partitions of the member that left would have no owner."""
     world, one, two = mixed()
     generation = world.group.group_epoch
     world.leave("new")
@@ -222,7 +222,7 @@ def test_with_another_subscription_they_rebalance() -> None:
 
 
 def test_while_partitions_are_on_their_way_they_rebalance(world: MixedWorld) -> None:
-    """Otherwise a member would get a partition that another one has not yet revoked."""
+    """A member would otherwise get a partition that another one has not yet revoked."""
     (one,) = world.stable_classic({"foo": {0, 1, 2, 3}})
     world.join("new", instance="i")
     assert world.has(one) == {"foo": {0, 1, 2, 3}}

@@ -99,7 +99,7 @@ def completing(world: MixedWorld) -> list[int]:
 def test_a_group_that_rebalances_is_converted_and_its_members_join_again(
     state: Callable[[MixedWorld], list[int]],
 ) -> None:
-    """It is converted even without a generation, which Apache Kafka 4.3.1 fails to do."""
+    """The group is converted even without a generation, which Apache Kafka 4.3.1 fails to do."""
     world = MixedWorld(Topics(foo=4, bar=1))
     waiting = state(world)
     name = world.classic.state_name
@@ -118,7 +118,7 @@ def test_a_group_that_rebalances_is_converted_and_its_members_join_again(
 
 
 def test_nothing_of_the_classic_groups_timers_is_left() -> None:
-    """They are for a rebalance in progress, and for members that have only been given an id."""
+    """Such timers are for a rebalance in progress, and for members that have only been given an id."""
     world = MixedWorld(Topics(foo=4, bar=1))
     preparing(world)
     world.ask_join()

@@ -178,7 +178,7 @@ def answer_to(part: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
 
 @given(st.lists(st.tuples(st.sampled_from("tuvw"), st.integers(0, 9)), max_size=5), st.integers(1, 12))
 def test_answers_to_parts_are_joined_to_the_answer_to_the_whole(topics: list[tuple[str, int]], most: int) -> None:
-    """They are joined although a part ends between two rows of the same topic."""
+    """Rows of one topic are joined although a part ends between them."""
     group = fetch_of(topics)
     joined = Joined()
     for part in parts_of(group, most):

@@ -44,7 +44,7 @@ def test_a_generation_of_a_group_that_does_not_exist(version: int, error: ErrorC
 
 
 def test_metadata_is_measured_as_java_does() -> None:
-    """It is measured in UTF-16 units: a character outside the basic plane counts twice."""
+    """The size counts UTF-16 units: a character outside the basic plane counts twice."""
     world = OffsetsWorld(OffsetSettings(longest_metadata=4))
     at = [("t", 0), ("t", 1), ("t", 2), ("u", 0), ("u", 1)]
     texts = ["abcd", "abcde", "日本語日", "𝄞𝄞", "𝄞𝄞a"]
@@ -125,7 +125,7 @@ def test_an_offset_of_a_topic_that_had_the_name_before(world: OffsetsWorld) -> N
 
 
 def test_an_offset_of_a_transaction_says_of_which_topic_it_is(world: OffsetsWorld) -> None:
-    """It has the topic id, unlike in Apache Kafka, where a new topic of that name may inherit the offset."""
+    """The record has the topic id, unlike in Apache Kafka, where a new topic of that name may inherit the offset."""
     topics = [OffsetCommitRequestTopic("t", world.id_of("t"), [OffsetCommitRequestPartition(0, 5)])]
     request = OffsetCommitRequest("g", topics=topics)
     world.log.run(commit_decision(world.shard.offsets, request, 6, world.time, transactional=True))

@@ -132,7 +132,7 @@ def test_a_group_that_a_member_joined_meanwhile_stays() -> None:
 
 
 def test_a_group_whose_offsets_were_altered_meanwhile_stays() -> None:
-    """Its new share state would otherwise remain, and fence a later group of that name."""
+    """The group's new share state would otherwise remain, and fence a later group of that name."""
     world = emptied("t", t=2)
     world.log.run(world.shard.share.begin_delete_group(GROUP))
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 7}}, 0))
@@ -213,7 +213,7 @@ def test_partitions_that_could_not_be_initialised_stay_as_initialising(world: Gr
 
 
 def test_what_had_state_before_is_not_initialising_any_more_when_altering_it_failed() -> None:
-    """It counts as initialised: it has its old state, or the new one if only the answer was lost."""
+    """The partition counts as initialised: it has its old state, or the new one if only the answer was lost."""
     world = emptied("t", t=2)
     before = world.group.state_partitions
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))

@@ -37,7 +37,7 @@ def test_a_heartbeat_goes_on_after_a_reload_between_its_phases(world: GroupWorld
 
 
 def test_a_late_subscription_takes_away_at_once_what_it_leaves_out() -> None:
-    """They are revoked at once, even if the new topic is still to be initialised."""
+    """Partitions of other topics are revoked at once, even if the new topic is still to be initialised."""
     world = GroupWorld(Topics(t=2, u=2))
     world.join("a", "t")
     plan = world.begin("a", 2, ["u"])

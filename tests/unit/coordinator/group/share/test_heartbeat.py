@@ -102,7 +102,7 @@ def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions(world: Group
 
 
 def test_partitions_that_are_added_begin_at_their_first_record(world: GroupWorld) -> None:
-    """They do so whatever share.auto.offset.reset says, as in Apache Kafka 4.4.0.
+    """Added partitions do so whatever share.auto.offset.reset says, as in Apache Kafka 4.4.0.
 
     A new topic starts where that property says, even if its first initialisation failed.
     """
@@ -160,7 +160,7 @@ def test_the_records_of_a_first_heartbeat_in_their_order(world: GroupWorld) -> N
 
 
 def test_the_state_epoch_is_one_the_group_has_by_then(world: GroupWorld) -> None:
-    """It is the group epoch (KIP-932), and only once that is in the log."""
+    """The state epoch is the group epoch (KIP-932), and only once that is in the log."""
     plan = world.begin("a", 0, ["t"])
     assert {initialization.state_epoch for initialization in plan.initialize} == {world.group.group_epoch} == {2}
 
@@ -177,7 +177,7 @@ def test_a_topic_that_does_not_exist_yet_is_assigned_when_it_does() -> None:
 
 
 def test_new_partitions_are_assigned_by_the_heartbeat_that_finds_them(world: GroupWorld) -> None:
-    """They come with one new epoch, whatever the assignment interval."""
+    """New partitions come with one new epoch, whatever the assignment interval."""
     world.join("a")
     world.topics.grow("t", 3)
     world.shard.topics_changed(["t"])
@@ -470,7 +470,7 @@ def test_a_change_of_another_groups_topic_changes_nothing() -> None:
 
 
 def test_what_is_initialised_is_never_initialised_again(world: GroupWorld) -> None:
-    """That would delete the share state."""
+    """A second initialisation would delete the share state."""
     world.join("a")
     world.beat("a", -1)
     world.log.reload()
@@ -535,7 +535,7 @@ def test_a_session_timeout_that_was_shortened_counts_from_the_next_heartbeat(wor
 
 
 def test_members_survive_a_restart_with_a_fresh_session(world: GroupWorld) -> None:
-    """They stay, as in 4.3.1; the KIP's first revision had them join again."""
+    """Members stay, as in 4.3.1; the KIP's first revision had them join again."""
     world.join("a")
     world.log.advance(44_999)
     world.log.reload()

@@ -164,7 +164,7 @@ def test_avro_without_a_registry_is_one_clear_line() -> None:
 
 
 def test_bad_records_have_a_row_and_a_line_in_every_form() -> None:
-    """There are times after the year 9999 and before 1970, names and keys of any bytes, and deeply nested JSON."""
+    """Records have times after the year 9999 and before 1970, names and keys of any bytes, deeply nested JSON."""
     bad = list(bad_records(Random(5), 100, 1_800_000_000_000, 1_000))
     times = [-(2**63) + 1, -1, 0, 253_402_300_799_999, 253_402_300_800_000, 2**62]
     bad += [BadRecord(None, None, [(b"\xff", None)], at) for at in times]

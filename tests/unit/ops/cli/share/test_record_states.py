@@ -148,7 +148,7 @@ def test_finished_ones_behind_a_gap_are_summed_up(shell: Shell, broker: Broker) 
 
 
 def test_a_full_window_is_said_with_what_it_waits_for(shell: Shell, broker: Broker) -> None:
-    """It explains why a group's lag grows although its members are working."""
+    """The line explains why a group's lag grows although its members are working."""
     shell.ok("topics", "create", "stuck")
     sets = ("--set", "share.auto.offset.reset=earliest", "--set", "share.partition.max.record.locks=100")
     shell.ok("configs", "alter", "group", "stuck", *sets)

@@ -241,7 +241,7 @@ def test_what_waits_as_a_whole_has_a_status_for_each_offset() -> None:
 
 
 def test_a_batch_of_very_many_offsets_is_kept_as_runs() -> None:
-    """Its runs are split as the batch is split: in a compacted log most of the offsets may have no record."""
+    """The runs are split as the batch is split: in a compacted log most of the offsets may have no record."""
     for count in (MOST_OFFSETS, MOST_OFFSETS + 1):
         window, last = InFlightWindow(), 9 + count
         window.start_offset = window.end_offset = 10

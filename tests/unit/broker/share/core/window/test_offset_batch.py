@@ -185,7 +185,7 @@ def test_both_forms_have_the_same_life(seed: int) -> None:
 
 
 def test_many_runs_are_listed_to_their_end() -> None:
-    """They are searched some hundreds at a time."""
+    """The runs are searched some hundreds at a time."""
     statuses = [FREE, WAITS] * 400
     batch = OffsetBatch(5, statuses, 0)
     assert [first for first, _, _ in batch.runs(6, 804)] == list(range(6, 805))

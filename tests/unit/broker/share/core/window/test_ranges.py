@@ -52,7 +52,7 @@ def test_nothing_is_in_flight() -> None:
 
 
 def test_the_first_record_is_the_first_one_listed() -> None:
-    """It is listed alone although its neighbours are equal, in loaded windows, with holes, after acknowledgements."""
+    """The first record is listed alone although its neighbours are equal, in windows of all kinds."""
     rng = random.Random(5)
     seen = set[str]()
     for seed in range(300):

@@ -49,7 +49,9 @@ def test_the_table_names_every_state_and_terminal_states_lead_nowhere() -> None:
 
 
 def test_persisted_numbers_are_kip_932s_delivery_states() -> None:
-    """They are 0 available, 2 acknowledged, 4 archived (KIP-932, WriteShareGroupState), and 3 archiving (KIP-1191)."""
+    """The numbers are 0 available, 2 acknowledged, 4 archived (KIP-932, WriteShareGroupState), and 3 archiving
+    (KIP-1191).
+    """
     assert [state.value for state in RecordState] == [0, 1, 2, 3, 4]
 
 

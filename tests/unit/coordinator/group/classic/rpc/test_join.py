@@ -16,7 +16,6 @@ from tests.unit.coordinator.support import START_WALL_MS
 
 
 def test_a_new_member_is_given_its_id_first(world: ClassicWorld) -> None:
-    """So a JoinGroup whose answer is lost leaves no member behind (KIP-394)."""
     first = world.join()
     assert (first.error, first.response.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "client-1")
     assert world.group.pending_joins == {"client-1"}

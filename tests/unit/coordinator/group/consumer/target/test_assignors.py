@@ -84,7 +84,7 @@ def test_whatever_group(
     counts: dict[bytes, int],
     grown: int,
 ) -> None:
-    """It is assigned twice, with changes of members and partitions in between."""
+    """Partitions are assigned twice, with changes of members and partitions in between."""
     first = assign(name, {m: ConsumerAssignorMember(topics) for m, topics in before.items()}, counts)
     counts = {topic: count + grown for topic, count in counts.items()}
     members = {m: ConsumerAssignorMember(topics, first.get(m, {})) for m, topics in after.items()}
