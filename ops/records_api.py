@@ -1,5 +1,6 @@
-"""A client of shareq's records API (docs/records-api.md): every record in flight, by HTTP. Blocking, one request a
-connection, as the broker serves them.
+"""A client of shareq's records API (docs/records-api.md) over HTTP.
+
+Blocking, with one connection for each request, as the broker serves them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _OK: Final = 200
 
 
 class ApiRefused(ClientError):
-    """The broker refused a request to its records API."""
+    """An error: the broker refused a request to its records API."""
 
 
 class RangeRow(NamedTuple):
@@ -72,7 +73,7 @@ class RecordsApi:
         return self.get("")
 
     def nodes(self) -> list[dict[str, Any]]:
-        """All nodes before a cluster, as the one that is asked sees them; none if the broker serves alone."""
+        """Return all nodes before a cluster, as the asked one sees them; none if the broker serves alone."""
         try:
             found: list[dict[str, Any]] = self.get("/nodes")["nodes"]
         except BrokerError as error:
@@ -82,7 +83,7 @@ class RecordsApi:
         return found
 
     def groups(self, *, behind: str = "") -> Iterator[dict[str, Any]]:
-        """Share groups by name, with sums over their partitions; those whose names come after `behind`."""
+        """Yield share groups by name, with sums over their partitions: those whose names come after `behind`."""
         return self._pages("/share-groups", "groups", "after", behind)
 
     def group(self, group: str) -> dict[str, Any]:
@@ -94,7 +95,7 @@ class RecordsApi:
         return self._pages(f"/share-groups/{_name(group)}/partitions", "partitions", "after")
 
     def window(self, group: str, topic: str, partition: int) -> dict[str, Any]:
-        """Ask for a share partition's offsets, limits and first ranges."""
+        """Return a share partition's offsets, limits and first ranges."""
         return self.get(_records(group, topic, partition), limit=1)
 
     def ranges(
@@ -135,7 +136,7 @@ class RecordsApi:
             following = answer["next"]
 
     def get(self, path: str, **query: str | int) -> dict[str, Any]:
-        """Return the value of an answer. `path` is below /api/v1."""
+        """Return the answer to a request. `path` is below /api/v1."""
         target = f"{ROOT}{path}{'?' if query else ''}{urlencode(query)}"
         connection = self._connection()
         try:
@@ -181,7 +182,7 @@ _FIELDS: Final = frozenset(RangeRow._fields)
 
 
 def _known(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that are known here, as a newer broker may have more."""
+    """Return the fields that are known here: a newer broker may send more."""
     return {name: value for name, value in row.items() if name in _FIELDS}
 
 

@@ -33,7 +33,7 @@ ROUND_MS: Final = 500
 WRITTEN: Final = {
     int(state): state.name.lower() for state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED)
 }
-"""Delivery states that say more than that a record is unfinished, and how they are shown."""
+"""Delivery states that show more than that a record is unfinished, with their names."""
 _INT16: Final = Struct(">h")
 _SNAPSHOT, _UPDATE = ShareSnapshotKey.API_KEY, ShareUpdateKey.API_KEY
 _TIDY_ABOVE: Final = 10_000
@@ -51,7 +51,8 @@ class StateBatch(NamedTuple):
 
 
 class StoredState(NamedTuple):
-    """A share partition's state: `start` is the first offset that is not finished, None before it was resolved.
+    """A share partition's state: `start` is the first unfinished offset, None before it was resolved.
+
     `batches` ascend, and are disjoint; offsets in none of them were never written.
     """
 
@@ -87,7 +88,7 @@ def stored_states(
 
 
 class StateLog:
-    """All states of a cluster, updated from the log. Its user has the right to read the log."""
+    """All states of a cluster, replayed from the log, which this user may read."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -96,7 +97,7 @@ class StateLog:
         self._states: dict[Key, _State] = {}
 
     def catch_up(self) -> None:
-        """Replay what the log has got. Raise NotFound if there is none (yet), BrokerError, Unreachable."""
+        """Replay what was added to the log. Raise NotFound if the log does not exist, BrokerError, Unreachable."""
         logs = [(SHARE_GROUP_STATE, number) for number in range(_count(self._admin))]
         reader, self._reader = self._reader, None  # what ends half way is read from the beginning the next time
         if reader is None or reader.positions.keys() != set(logs):
@@ -118,11 +119,11 @@ def _missing(group: str, partition: Partition) -> NotFound:
 
 
 Key = tuple[str, bytes, int]
-"""Group, topic id, partition."""
+"""A group, a topic's id, and a partition."""
 
 
 def place(group: str, topic_id: bytes, partition: int, count: int) -> int:
-    """Return the partition of the log, of `count` in all, that has a share partition's state."""
+    """Return the partition of the log, of `count` in all, with a share partition's state."""
     return java_abs(java_string_hash(f"{group}:{uuid_to_text(topic_id)}:{partition}")) % count
 
 
@@ -143,7 +144,7 @@ def _replayed(network: Network, admin: Admin, count: int, wanted: Collection[Key
 
 
 def _take(states: dict[Key, _State], records: Iterable[ReadRecord], wanted: Collection[Key] | None = None) -> None:
-    """Replay records of the log, in their order; None: of all share partitions."""
+    """Replay records of the log, in their order. `wanted` None: of all share partitions."""
     for found in records:
         number, key = (-1, None) if found.record.key is None else _key(found.record.key)
         if key is not None and (wanted is None or key in wanted):
@@ -160,7 +161,7 @@ def _known(offsets: Mapping[Partition, Outcome[NamedTuple]]) -> dict[Partition, 
 
 
 def _key(data: bytes) -> tuple[int, Key | None]:
-    """Return the record's type, and its share partition; None for unknown types."""
+    """Return the record's type and share partition; None for unknown types."""
     number = _INT16.unpack_from(data)[0] if len(data) > _INT16.size else -1
     if number not in (_SNAPSHOT, _UPDATE):
         return number, None
@@ -194,8 +195,9 @@ def _stored(state: _State) -> StoredState:
 
 
 def combined(batches: Iterable[StateBatch], start: int) -> list[StateBatch]:
-    """Combine accounts into an ascending, disjoint one from `start` on: if they differ, the greater count counts, then
-    the greater state (Apache Kafka 4.4.0).
+    """Combine overlapping batches into ascending, disjoint ones from `start` on.
+
+    Where they differ, the greater delivery count wins, then the greater state (Apache Kafka 4.4.0).
     """
     ordered = sorted(each for each in batches if each.last >= start)
     points = sorted({max(each.first, start) for each in ordered} | {each.last + 1 for each in ordered})

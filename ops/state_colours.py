@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, get_args
 
 State = Literal["available", "delayed", "waiting", "acquired", "acknowledged", "archiving", "archived", "unfinished"]
-"""States as the records API has them; and `unfinished`, where no more is known: available, or acquired by a member."""
+"""The states of the records API, and `unfinished` if no more is known: available, or acquired by a member."""
 Figure = Literal[
     "lag",
     "in flight",
@@ -23,18 +23,21 @@ Figure = Literal[
     "finished",
     "archived",
 ]
-"""Figures that charts show over time. A name that a state has as well is about records in it, or on the way into it."""
+"""Figures that charts show over time.
+
+A figure with a state's name counts records that are in the state, or enter it.
+"""
 
 LIGHT_BACKGROUND: Final = "#ffffff"
 DARK_BACKGROUND: Final = "#16181d"
 GRAFANA_DARK: Final = "#181b1f"
-"""The background of Grafana's panels in its dark theme; in the light one it is `LIGHT_BACKGROUND`."""
+"""The background of Grafana's panels in its dark theme; that of the light theme is `LIGHT_BACKGROUND`."""
 
 
 class Tone(NamedTuple):
     """Colours (#rrggbb):
 
-    `light` and `dark` for such a background, `either` for a page that does not know its background.
+    `light` and `dark` are for such backgrounds, `either` for a page that does not know its background.
     """
 
     light: str
@@ -92,5 +95,5 @@ LINES: Final[dict[Figure, Line]] = {
     "finished": _as("acknowledged", "records acknowledged or archived"),
     "archived": _as("archived", "records given up"),
 }
-"""No two that a chart shows together have the same colour."""
+"""The lines of charts. No two figures in one chart have the same colour."""
 FIGURES: Final[tuple[Figure, ...]] = get_args(Figure)

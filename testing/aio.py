@@ -1,4 +1,4 @@
-"""The helpers of a broker for tests with asyncio. Each call runs in a thread, so the loop goes on."""
+"""The helpers of a broker for tests with asyncio. Each call runs in a thread, so it does not block the loop."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AsyncHelpers:
     async def wait_until(self, condition: Callable[[], T], timeout_s: float = WAIT_S, what: str = "") -> T: ...
 
     async def wait_until(self, condition: Callable[[], object], timeout_s: float = WAIT_S, what: str = "") -> object:
-        """Ask again and again, a function or a coroutine function, until the result is true, and return it."""
+        """Call a function, or a coroutine function, again and again until its result is true, and return the result."""
         loop = asyncio.get_running_loop()
         ends_s, pause_s = loop.time() + timeout_s, FIRST_PAUSE_S
         while True:

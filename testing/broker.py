@@ -1,4 +1,4 @@
-"""A broker for tests on a free port with a data folder of its own: in a thread, as a fork, or as the command it is."""
+"""A broker for tests, on a free port with its own data folder: in a thread, forked, or by `shareq serve`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Broker", "BrokerFailed", "Mode", "child_environment"]
 
 Mode = Literal["process", "thread", "command"]
 TRANSCRIPT_KEPT: Final = 200
-"""Lines that a life of the broker leaves behind, and as many of the helpers' polls."""
+"""The lines kept for each life of the broker, and the number of helpers' polls kept besides."""
 
 
 class Broker(Helpers):
@@ -111,7 +111,7 @@ class Broker(Helpers):
 
     @property
     def pid(self) -> int:
-        """The process the broker runs in."""
+        """The id of the process in which the broker runs."""
         return self._alive().pid
 
     @property
@@ -138,7 +138,7 @@ class Broker(Helpers):
 
     @property
     def polled(self) -> int:
-        """Return how many requests the helpers have made only to look, since the first start."""
+        """The number of requests that the helpers have sent only to look, since the first start."""
         return self._polled_earlier + (0 if self._running is None else int(self._call("polled")))
 
     @property
@@ -155,7 +155,7 @@ class Broker(Helpers):
     # -- life
 
     def start(self) -> None:
-        """Start and wait until it listens. Raises BrokerFailed."""
+        """Start the broker, and wait until it listens. Raises BrokerFailed."""
         if self._running is not None:
             raise RuntimeError("the broker is running")
         if self._data_dir is None:
@@ -169,33 +169,34 @@ class Broker(Helpers):
             self.metrics = urlsplit(running.metrics_url).netloc
 
     def signal_stop(self) -> None:
-        """Ask it to stop (SIGTERM), and do not wait."""
+        """Send the broker SIGTERM, without waiting for its end."""
         self._alive().signal_stop()
 
     def stop(self) -> None:
-        """Stop as on SIGTERM and check that it ended well. Raises BrokerFailed. Harmless when it does not run, or was
-        ended by a fault.
+        """Stop the broker as SIGTERM does, and check that it ended well. Raises BrokerFailed.
+
+        Harmless if the broker does not run, or was ended by a fault.
         """
         _stop(self._leave())
 
     def kill(self) -> None:
-        """End it at once, without a chance to write anything (SIGKILL)."""
+        """End the broker at once, without a chance to write anything (SIGKILL)."""
         running = self._leave()
         if running is not None:
             running.kill()
 
     def restart(self) -> None:
-        """Stop if it runs, and start again on the same port and data."""
+        """Stop the broker if it runs, and start it again on the same port and data."""
         self.stop()
         self.start()
 
     @property
     def crashed(self) -> bool:
-        """True if it has been ended by a fault (`crash`), or by a signal that is not this object's."""
+        """True if a fault (`crash`), or a signal from elsewhere, has ended the broker."""
         return self._running is not None and self._running.crashed
 
     def close(self) -> None:
-        """Stop, and remove the data folder unless it was given."""
+        """Stop the broker, and remove the data folder unless it was given."""
         try:
             _stop(self._leave(keep_transcript=False))
         finally:
@@ -217,8 +218,8 @@ class Broker(Helpers):
         self.close()
 
     def _leave(self, *, keep_transcript: bool = True) -> Running | None:
-        """Return the broker that runs and is about to end: let go of what is held, and keep the end
-        of its transcript.
+        """Return the running broker, which is about to end; close what this object holds of it, and keep the end of its
+        transcript.
         """
         running, self._running = self._running, None
         if running is not None and self._mode != "command":
@@ -267,7 +268,7 @@ class Broker(Helpers):
         return "the broker is gone: restart() starts it again" if self._running.crashed else None
 
     def _state_of_fault(self, number: int) -> tuple[int, int]:
-        """Return how often a fault was applied, also before the broker ended, and how many requests it holds."""
+        """Return how often a fault was applied, also before the broker ended, and how many requests the fault holds."""
         running = self._running
         if number not in self._hits and running is not None:
             try:

@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Clock:
-    """A broker's time, to be moved ahead: everything due in that time happens at once, in order.
+    """A broker's time, to be moved ahead: everything that becomes due meanwhile happens at once, in order.
 
-    Locks, sessions, transactions, delays of redelivery, retention and timeouts of requests run by this time. Clients
-    run by their own: to a broker that is moved ahead they were silent meanwhile.
+    Locks, sessions, transactions, delays of redelivery, retention and timeouts of requests follow this time. Clients
+    follow their own: to a broker that was moved ahead, they seem to have been silent.
     """
 
     def __init__(self, call: Callable[..., Any]) -> None:
@@ -26,5 +26,5 @@ class Clock:
         self.ahead_ms = self._call("advance", ms=round(seconds * 1000))
 
     def time(self) -> float:
-        """Return the broker's time, in seconds since the epoch: that of the records it stamps."""
+        """Return the broker's time, in seconds since the epoch, which is also that of the records it stamps."""
         return float(self._call("wall_ms")) / 1000

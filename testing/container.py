@@ -9,10 +9,10 @@ from shareq.testing.broker import Broker
 
 
 class KafkaContainer:
-    """Drop-in for `testcontainers.kafka.KafkaContainer` and `testcontainers.community.kafka.KafkaContainer`.
+    """A replacement for `testcontainers.kafka.KafkaContainer` and `testcontainers.community.kafka.KafkaContainer`.
 
-    Takes their arguments, and ignores those about images and containers. `config` are server properties.
-    `broker` is the broker, with everything that `shareq.testing.Broker` has.
+    It takes their arguments, and ignores those about images and containers. `config` are server properties. `broker` is
+    the `shareq.testing.Broker`.
     """
 
     def __init__(
@@ -24,7 +24,8 @@ class KafkaContainer:
         self.broker = Broker(config=self._config)
 
     def with_env(self, key: str, value: str) -> Self:
-        """Set a property as Kafka's image takes it, KAFKA_NUM_PARTITIONS for num.partitions; the rest is passed over.
+        """Set a property by its variable in Kafka's image (KAFKA_NUM_PARTITIONS is num.partitions); ignore other
+        variables.
 
         Raises BrokerFailed for an unknown name that looks like a property's.
         """
@@ -38,20 +39,20 @@ class KafkaContainer:
         return self
 
     def with_kraft(self, *_ignored: Any) -> Self:
-        """Do nothing: there is no ZooKeeper anyway."""
+        """Do nothing: the broker uses no ZooKeeper anyway."""
         return self
 
     def with_cluster_id(self, _cluster_id: str) -> Self:
-        """Do nothing: the broker has an id of its own."""
+        """Do nothing: the broker has its own cluster id."""
         return self
 
     def start(self, timeout: float = 30) -> Self:
-        """Start and wait until clients can connect. Raises BrokerFailed."""
+        """Start the broker, and wait until clients can connect. Raises BrokerFailed."""
         self.broker.start()
         return self
 
     def stop(self, force: bool = True, delete_volume: bool = True) -> None:
-        """Stop, and remove the data."""
+        """Stop the broker, and remove the data."""
         self.broker.close()
 
     def get_bootstrap_server(self) -> str:
@@ -66,7 +67,7 @@ class KafkaContainer:
         return self.broker.port
 
     def get_logs(self) -> tuple[bytes, bytes]:
-        """Return standard output and error, as Docker has them: nothing, and the log."""
+        """Return standard output and error as Docker does: here nothing, and the log."""
         return b"", self.broker.log.encode()
 
     def __enter__(self) -> Self:

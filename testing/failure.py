@@ -1,4 +1,4 @@
-"""The failure of a test's broker, and the environment in which its children find the package."""
+"""The error of a test's broker, and the environment in which its child processes find the package."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ CALL_TIMEOUT_S: Final = 30.0
 
 
 class BrokerFailed(Exception):
-    """The broker did not start, or did not stop as it should. The text has what it logged last."""
+    """An error: the broker did not start, or did not stop as it should. The text has its last log lines."""
 
 
 def child_environment() -> dict[str, str]:
-    """Return this process's environment, in which a child finds the same `shareq`."""
+    """Return this process's environment, changed so that a child finds the same `shareq`."""
     environment = dict(os.environ)
     package = os.path.dirname(os.path.dirname(os.path.abspath(shareq.__file__)))
     paths = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]

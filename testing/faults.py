@@ -1,4 +1,4 @@
-"""Faults of a test's broker, by rule."""
+"""Faults of a test's broker, as rules about requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT_S: Final = 10.0
 
 
 class Fault:
-    """A rule at work. It ends with `remove`, with the `with` statement it is used in, or with the broker."""
+    """An active rule. It ends with `remove`, with its `with` statement, or with the broker."""
 
     def __init__(self, call: Call, number: int, what: str) -> None:
         self._call = call
@@ -28,7 +28,7 @@ class Fault:
 
     @property
     def hits(self) -> int:
-        """The number of requests it was applied to; that stays when it is removed."""
+        """The number of requests to which the fault was applied, also after its removal."""
         if self._hits_at_end is not None:
             return self._hits_at_end
         hits, _ = self._call("state", number=self._number)
@@ -41,15 +41,15 @@ class Fault:
         return int(held)
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Wait until it was applied so often. Raises AssertionError when the time is up."""
+        """Wait until the fault was applied so often. Raises AssertionError when the time is up."""
         wait_until(lambda: self.hits >= hits, timeout_s, f"{self._what}: applied {hits} times")
 
     def release(self) -> int:
-        """Release the requests that are held now, and return their number. Later ones are held again."""
+        """Release the requests that are held now, and return their number. Later requests are held again."""
         return int(self._call("release", number=self._number))
 
     def remove(self) -> None:
-        """End it, and release the requests it holds. Harmless when it, or the broker, has ended."""
+        """End the fault, and release the requests that it holds. Harmless if it, or the broker, has ended."""
         if self._hits_at_end is None:
             with contextlib.suppress(BrokerFailed):
                 self._hits_at_end = int(self._call("remove", number=self._number))
@@ -64,14 +64,14 @@ class Fault:
 
 
 class When:
-    """A selection of requests. One of its methods says what happens to them."""
+    """A selection of requests. Its methods set what happens to them."""
 
     def __init__(self, call: Call, **rule: Any) -> None:
         self._call = call
         self._rule = rule
 
     def error(self, code: str | int) -> Fault:
-        """Refuse with an error code of Kafka, in its place in the answer. The request has no effect."""
+        """Refuse the requests with an error code of Kafka, where their answers have one. They have no effect."""
         from shareq.testing.inside.interceptor import refusable
         from shareq.testing.inside.rules import code_of
 
@@ -81,27 +81,27 @@ class When:
         return self._add("error", code=int(known))
 
     def delay(self, seconds: float) -> Fault:
-        """Handle them later, by the broker's clock: `clock.advance` shortens it."""
+        """Handle the requests later, by the broker's clock: `clock.advance` shortens the delay."""
         return self._add("delay", seconds=seconds)
 
     def disconnect(self) -> Fault:
-        """Close the connection. The request has no effect."""
+        """Close the connection. The requests have no effect."""
         return self._add("disconnect")
 
     def drop_answer(self) -> Fault:
-        """Handle the request, and close the connection instead of answering."""
+        """Handle the requests, and close the connection instead of answering."""
         return self._add("drop_answer")
 
     def hold(self) -> Fault:
-        """Handle them when the fault is released or removed."""
+        """Handle the requests when the fault is released or removed."""
         return self._add("hold")
 
     def hold_answer(self) -> Fault:
-        """Handle the request, and answer when the fault is released or removed."""
+        """Handle the requests, and answer when the fault is released or removed."""
         return self._add("hold_answer")
 
     def crash(self, *, after: bool = False) -> Fault:
-        """End the broker as SIGKILL does, before the request is taken up, or `after` it is done and before its answer.
+        """End the broker as SIGKILL does, before the request is handled, or with `after` before its answer is sent.
 
         `Broker.restart` starts it again, on the same port and data.
         """
@@ -133,9 +133,9 @@ class Faults:
     ) -> When:
         """Select requests of an API, by Kafka's name (`ShareFetch`): all, or those of a client id, group or topic.
 
-        A topic only selects requests that name it. Of the selected ones the `nth`, counted from 1, or the first `times`
-        are meant. If several faults match a request, the one made first is applied. Raise ValueError for an unknown
-        API.
+        A topic only selects requests that name it. Of the selected ones, the fault applies to the `nth`, counted from
+        1, or to the first `times`. If several faults match a request, the one made first is applied. Raise ValueError
+        for an unknown API.
         """
         from shareq.testing.inside.rules import api_of
 
@@ -147,7 +147,7 @@ class Faults:
         return When(self._call, api=api_of(api), nth=nth, times=times, client_id=client_id, group=group, topic=topic)
 
     def clear(self) -> None:
-        """End all faults by rule, and release the requests they hold."""
+        """End all faults by rule, and release the requests that they hold."""
         self._call("release_all")
 
     @contextlib.contextmanager

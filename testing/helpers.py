@@ -1,7 +1,6 @@
 """Helpers for tests: topics, groups, writing and reading records, and the outcome of deliveries.
 
-All of them use the wire as any client does, except for the counts of a share group's work, which come from the broker
-directly.
+All use Kafka's protocol as any client does, except that a share group's counts come from the broker directly.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Headers = Mapping[str, Text | None]
 
 
 class Record(NamedTuple):
-    """A record of a topic. `timestamp_ms` is since the epoch; of headers with one name the last counts."""
+    """A record of a topic. `timestamp_ms` is since the epoch; of several headers with one name, the last counts."""
 
     topic: str
     partition: int
@@ -62,8 +61,8 @@ class Record(NamedTuple):
 class GroupCounts(NamedTuple):
     """Counts of what a share group did with records of a topic since the broker started.
 
-    `dead`: given up because the last delivery allowed failed (those rejected are counted apart); `lock_timeouts`: held
-    until the lock ran out.
+    `dead`: given up after the last allowed delivery (rejected ones are counted separately); `lock_timeouts`: held until
+    the lock ran out.
     """
 
     accepted: int
@@ -79,20 +78,20 @@ class Helpers(ABC):
     """The operations of a `Broker` other than starting and stopping. One thread at a time."""
 
     client_properties: Mapping[str, str] = {}
-    """Properties that the helpers' own client needs beside the address, for TLS and SASL, in Kafka's names."""
+    """The properties that the helpers' own client needs besides the address, for TLS and SASL, by Kafka's names."""
 
     @property
     @abstractmethod
     def bootstrap(self) -> str:
-        """HOST:PORT."""
+        """HOST:PORT for a client's `bootstrap.servers`."""
 
     @abstractmethod
     def _call(self, name: str, **arguments: Any) -> Any:
-        """Ask the broker directly."""
+        """Ask the broker directly, without Kafka's protocol."""
 
     @property
     def _away(self) -> str | None:
-        """Return why the broker is away, if that is known: a client would look for it for a minute."""
+        """The reason why the broker is away, if it is known: a client would search for the broker for a minute."""
         return None
 
     def _check_there(self) -> None:
@@ -100,7 +99,7 @@ class Helpers(ABC):
             raise BrokerFailed(why)
 
     def _close_clients(self) -> None:
-        """End the connections of the helpers; the next call opens one again."""
+        """Close the helpers' connections; the next call opens one again."""
         network = self.__dict__.pop("_open_network", None)
         for name in ("_open_admin", "_producers"):
             self.__dict__.pop(name, None)
@@ -138,7 +137,7 @@ class Helpers(ABC):
     # -- set up
 
     def topic(self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
-        """Create a topic and return its name, one of its own by default. Raises BrokerError, also if it exists."""
+        """Create a topic and return its name, a new one by default. Raises BrokerError, also if the topic exists."""
         from shareq.client.admin.topics import NewTopic
 
         name = name or f"topic-{next(_numbers)}"
@@ -157,12 +156,12 @@ class Helpers(ABC):
         dead_letters: str | None = None,
         config: Mapping[str, str] | None = None,
     ) -> str:
-        """Configure a share group and return its name, one of its own by default. It exists once a member joins.
+        """Configure a share group and return its name, a new one by default. It exists once a member joins.
 
-        `earliest`: it begins with the first record of a topic, not with the next. `lock_s`: how long members keep
-        records, at least 15 s by the broker's default limits. `deliveries`: how often a record is delivered before it
-        is dead. `dead_letters`: the topic for what is dead, with copies of the records; it is created. Its name begins
-        with `dlq.` (errors.deadletterqueue.topic.name.prefix). `config`: more properties of groups.
+        `earliest`: it begins with the first record of a topic, not with the next one. `lock_s`: how long members may
+        hold records, at least 15 s by the broker's default limits. `deliveries`: how often a record is delivered before
+        it is dead. `dead_letters`: the topic for dead records, which is created and gets copies of them; its name
+        begins with `dlq.` (errors.deadletterqueue.topic.name.prefix). `config`: more properties of groups.
         """
         from shareq.client.admin.topics import NewTopic
 
@@ -183,7 +182,7 @@ class Helpers(ABC):
         return name
 
     def _check_queue(self, name: str) -> None:
-        """Raise ValueError for a name that no dead letter would be written to."""
+        """Raise ValueError for a name of a queue that gets no dead letters."""
         prefix = self._admin.redrives.queue_rules().prefix
         if not name.startswith(prefix):
             raise ValueError(f"dead_letters={name!r}: must begin with {prefix!r} ({DLQ_TOPIC_NAME}.prefix)")
@@ -219,8 +218,9 @@ class Helpers(ABC):
         return self._producers[topic].write(rows, round(time.time() * 1000), partition)
 
     def records(self, topic: str, *, committed_only: bool = False) -> list[Record]:
-        """Return all records that a topic has now, by partition and offset. `committed_only`: without those of
-        transactions that are open or were aborted.
+        """Return all records that a topic has now, by partition and offset.
+
+        With `committed_only`, records of open or aborted transactions are left out.
         """
         from shareq.client.reader import Reader
 
@@ -273,7 +273,7 @@ class Helpers(ABC):
         return GroupCounts(**self._call("counts", group=group, topic=topic))
 
     def undone(self, group: str, topic: str) -> int:
-        """Count the records of a topic that a share group has not finished: neither accepted nor dead."""
+        """Return the number of a topic's records that a share group has not finished: neither accepted nor dead."""
         _, ends = self._ranges(topic)
         ((_, found),) = self._admin.share_groups.offsets([group], {topic: [number for _, number in ends]})
         if isinstance(found, Exception):
@@ -290,15 +290,18 @@ class Helpers(ABC):
         return undone
 
     def wait_until(self, condition: Callable[[], T], timeout_s: float = WAIT_S, what: str = "") -> T:
-        """Ask again and again until the result is true, and return it. Raises AssertionError when the time is up."""
+        """Call a function again and again until its result is true, and return the result.
+
+        Raises AssertionError when the time is up.
+        """
         return wait_until(condition, timeout_s, what)
 
     def assert_acknowledged(
         self, group: str, topic: str, records: int | None = None, *, timeout_s: float = WAIT_S
     ) -> None:
-        """Wait until a share group has accepted every record of a topic. None was rejected or died.
+        """Wait until a share group has accepted every record of a topic; none may be rejected or dead.
 
-        `records`: so many were accepted, no more and no less, since the broker started.
+        `records`: the exact number that must have been accepted since the broker started.
         """
 
         def done() -> bool:
@@ -315,8 +318,10 @@ class Helpers(ABC):
     def assert_dead_lettered(
         self, group: str, *values: Text, queue: str | None = None, timeout_s: float = WAIT_S
     ) -> list[Record]:
-        """Wait until the dead-letter queue of a share group has letters of this group with these values, and no
-        others, in any order; return them. `queue`: the topic, by default the group's. Without values: at least one.
+        """Wait until the dead-letter queue has this group's letters with these values, in any order, and no others;
+        return them.
+
+        `queue`: the topic, by default the group's. Without values: at least one letter.
         """
         topic = queue or self._queue_of(group)
         wanted = sorted(_bytes(value) or b"" for value in values)

@@ -18,7 +18,7 @@ NO_RESERVE: Final = {"shareq.disk.reserve.bytes": "0"}
 
 
 def check_names(config: Mapping[str, str]) -> None:
-    """Raise BrokerFailed for a property that neither this broker nor Apache Kafka has: it would start without it."""
+    """Raise BrokerFailed for a property unknown to this broker and to Apache Kafka: a broker would start without it."""
     if not config:
         return
     from shareq.broker.config.keys.known_names import did_you_mean, is_property
@@ -29,7 +29,7 @@ def check_names(config: Mapping[str, str]) -> None:
 
 
 def options_of(config: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Return properties as options of `shareq serve`, and secrets, which it refuses there, as variables."""
+    """Return properties as options of `shareq serve`, and secrets, which it refuses as options, as variables."""
     from shareq.broker.config.sources.environment import variable_name
     from shareq.broker.config.sources.on_command_line import has_secret
 
@@ -40,7 +40,7 @@ def options_of(config: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
 
 
 class Launch(NamedTuple):
-    """The broker to start.
+    """The settings of a broker to start.
 
     `ahead_ms`: how far its clock begins ahead; `own_dir`: its data folder is removed with the test.
     """
@@ -71,7 +71,7 @@ class Launch(NamedTuple):
         return self._arguments([word for name, value in self.config.items() for word in ("--set", f"{name}={value}")])
 
     def command_line(self) -> tuple[list[str], dict[str, str]]:
-        """Return arguments, which others can read, and variables for `shareq serve` in a process of its own."""
+        """Return arguments without secrets, and variables, for `shareq serve` in another process."""
         settings, variables = options_of(self.config)
         return self._arguments(settings), variables
 
@@ -88,12 +88,12 @@ class Launch(NamedTuple):
         return [*found, *self.options]
 
     def failed_start(self, code: object, log: str) -> BrokerFailed:
-        """Return the error to raise if it ended with that code before it listened."""
+        """Return the error for a broker that ended with this code before it listened."""
         return BrokerFailed(f"did not start:\n{tail(log) or f'it ended with {code} and logged nothing'}")
 
 
 class Running(Protocol):
-    """A broker that runs. `host` and `port` of its first listener; `log` is what it has logged in this life."""
+    """A running broker. `host` and `port` are its first listener's; `log` has its messages of this life."""
 
     host: str
     port: int
@@ -102,8 +102,9 @@ class Running(Protocol):
     records_api_url: str | None
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Have a command carried out inside the broker. Raises BrokerFailed if that is impossible, ValueError for an
-        invalid one.
+        """Have a command carried out inside the broker.
+
+        Raises BrokerFailed if that is impossible, ValueError for an invalid command.
         """
 
     def signal_stop(self) -> None: ...

@@ -1,4 +1,4 @@
-"""pytest plugin of the distribution: brokers by fixture, their settings by marker, their logs beside a failure."""
+"""The pytest plugin of the distribution: brokers by fixture, settings by marker, logs beside a failure."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Have shareq's modules compiled as they are. pytest would rewrite the asserts of all modules of a distribution
-    that brings a plugin: a broker takes far longer to be imported then, in its own thread, too, while Python 3.11
-    now and then fails when two threads parse at a time.
+    that brings a plugin: importing a broker would take far longer, also in its own thread, and Python 3.11 sometimes
+    fails when two threads parse at once.
     """
     marked: set[str] = getattr(early_config.pluginmanager.rewrite_hook, "_must_rewrite", set())  # no way to ask for it
     marked.discard("shareq")
@@ -71,9 +71,7 @@ def shareq_broker_session(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture
 def shareq_brokers(request: pytest.FixtureRequest) -> Iterator[Callable[..., Broker]]:
-    """Yield a function that starts as many brokers as a test wants: each call takes what
-    `shareq.testing.Broker` does.
-    """
+    """Yield a function that starts as many brokers as a test wants, with the arguments of `shareq.testing.Broker`."""
     with ExitStack() as stack:
         brokers = _brokers_of(request.node)
 
@@ -107,9 +105,7 @@ def _new(config: pytest.Config, settings: Mapping[str, Any]) -> Broker:
 
 
 def _settings(node: pytest.Item | pytest.Collector | Any) -> dict[str, Any]:
-    """Return the arguments of the marks, those closest to the test first; of `config` and
-    `features` all of them count.
-    """
+    """Return the arguments of the marks: the closest to the test wins; `config` and `features` are merged."""
     found: dict[str, Any] = {}
     for mark in node.iter_markers("shareq"):
         unknown = sorted(set(mark.kwargs) - {*_SETTINGS, *_CONTENT})
@@ -127,7 +123,9 @@ def _settings(node: pytest.Item | pytest.Collector | Any) -> dict[str, Any]:
 def _fill(
     broker: Broker, topics: Sequence[str] | Mapping[str, Any], groups: Sequence[str] | Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Create topics, by name or by name and number of partitions; configure share groups, by name or with arguments."""
+    """Create topics, by name or by name and number of partitions, and configure share groups, by name or with
+    arguments.
+    """
     counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
     for name, partitions in counts.items():
         broker.topic(name, partitions)
@@ -165,7 +163,7 @@ def _sections(broker: Broker, brokers: int) -> list[tuple[str, str]]:
 
 
 def _transcript(broker: Broker) -> list[str]:
-    """Return the last requests, without those with which the helpers only look: these are many, and say little."""
+    """Return the last requests without those by which helpers only look, which are many and show little."""
     lines, polled = broker.transcript(TRANSCRIPT_LINES, polls=False), broker.polled
     left_out = f"(left out: {polled} requests with which the helpers only looked; broker.transcript() has the last)"
     return [*lines, left_out] if polled else lines

@@ -1,4 +1,4 @@
-"""A broker in a process of its own: forked from the nursery, or `shareq serve` as it is."""
+"""A broker in its own process: forked from the nursery, or `shareq serve`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RECORDS: Final = re.compile(r", records API at (https?://[^\s,]+)")
 
 
 class _Child:
-    """A process that the nursery started. `ended` is set when it has ended, with `code`."""
+    """A process that the nursery has started. `ended` is set at its end, with `code`."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -31,14 +31,14 @@ class _Child:
         self.code: int | None = None
 
     def signal(self, number: int) -> None:
-        """Send a signal, but none to a process that has ended."""
+        """Send a signal, unless the process has ended."""
         if not self.ended.is_set():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
 class Nursery:
-    """The nursery of this process, started with the first broker that wants it; it ends with this process."""
+    """The nursery of this process, started with the first broker that needs it; it ends with this process."""
 
     _one: Nursery | None = None
     _guard = threading.Lock()
@@ -61,7 +61,7 @@ class Nursery:
 
     @classmethod
     def get(cls) -> Nursery:
-        """Return the nursery of this process; a fork of it gets one of its own."""
+        """Return the nursery of this process; a fork of the process gets another one."""
         with cls._guard:
             if cls._one is None or cls._one.owner != os.getpid() or cls._one._gone:
                 cls._one = cls()
@@ -69,7 +69,7 @@ class Nursery:
             return cls._one
 
     def close(self) -> None:
-        """End the process, and its children that are left."""
+        """End the nursery's process, and its remaining children."""
         if self.owner == os.getpid():
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -78,7 +78,7 @@ class Nursery:
             self._socket.close()
 
     def start(self, wanted: dict[str, Any], descriptors: list[int]) -> _Child:
-        """Have a child started. The descriptors stay the caller's. Raises BrokerFailed."""
+        """Have a child started. The caller keeps the descriptors. Raises BrokerFailed."""
         environment = child_environment() | wanted.pop("environment", {})
         message = {**wanted, "environment": environment, "cwd": os.getcwd()}
         with self._lock:
@@ -117,7 +117,7 @@ class Nursery:
 
 
 class _AsProcess:
-    """The common part of both kinds."""
+    """The common part of brokers in a process."""
 
     metrics_url: str | None = None
     records_api_url: str | None = None
@@ -132,16 +132,16 @@ class _AsProcess:
 
     @property
     def crashed(self) -> bool:
-        """True if it has ended by itself, by a signal."""
+        """True if the broker has ended by a signal that was not sent here."""
         return self._child.ended.is_set() and not self._killed and (self._child.code or 0) < 0
 
     def hits_at_crash(self) -> dict[int, int]:
-        """Return how often each fault, by its number, had been applied when one of them ended the broker."""
+        """Return by number how often each fault had been applied when one of them ended the broker."""
         return {}
 
     @property
     def _crashed_meanwhile(self) -> bool:
-        """Return whether a fault has ended it although it was asked to stop: the request was just being handled."""
+        """True if a fault has ended the broker while it was being stopped: the request was just handled."""
         return self._child.code == -signal.SIGKILL and not self._killed
 
     def signal_stop(self) -> None:
@@ -206,7 +206,10 @@ class ForkedBroker(_AsProcess):
         self.port, self.metrics_url, self.records_api_url = int(port), ready["metrics"], ready["records"]
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Have a command carried out. Raise ValueError for an invalid one, and BrokerFailed if the broker has ended."""
+        """Have a command carried out.
+
+        Raise ValueError for an invalid command, and BrokerFailed if the broker has ended.
+        """
         with self._lock:
             self._calls += 1
             message = {"id": self._calls, "do": name, "with": arguments}
@@ -247,7 +250,7 @@ class ForkedBroker(_AsProcess):
 
 
 class CommandBroker(_AsProcess):
-    """A broker by `python -m shareq serve`, as a user starts it: a test can neither control nor change it."""
+    """A broker started by `python -m shareq serve`, as a user starts it: a test can neither control nor change it."""
 
     def __init__(self, launch: Launch) -> None:
         read, write = os.pipe()
@@ -268,7 +271,7 @@ class CommandBroker(_AsProcess):
         self._wait_ready()
 
     def call(self, name: str, **_arguments: Any) -> Any:
-        """Raise BrokerFailed: there is no way in."""
+        """Raise BrokerFailed: a test cannot reach the inside of this broker."""
         raise BrokerFailed(f'{name}: a broker with mode="command" has no clock, faults or transcript of shareq.testing')
 
     def _wait_ready(self) -> None:

@@ -1,4 +1,4 @@
-"""A broker on an event loop of its own, in a daemon thread of the test's process."""
+"""A broker on its own event loop, in a daemon thread of the test's process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ThreadBroker:
-    """A broker in a thread. It takes the options of `shareq serve`, and refuses the same ones in the same words."""
+    """A broker in a thread. It takes the options of `shareq serve`, and refuses invalid ones with the same messages."""
 
     def __init__(self, launch: Launch) -> None:
         from shareq.testing.inside.world import Inside, Start
@@ -61,15 +61,18 @@ class ThreadBroker:
 
     @property
     def crashed(self) -> bool:
-        """True if a fault has ended it."""
+        """True if a fault has ended the broker."""
         return self._crash is not None
 
     def hits_at_crash(self) -> dict[int, int]:
-        """Return the hits at the crash, as a process does."""
+        """Return how often each fault had been applied at the crash."""
         return dict(self._inside.interceptor.states()) if self.crashed else {}
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Have a command carried out. Raise ValueError for an invalid one, and BrokerFailed if the broker has ended."""
+        """Have a command carried out.
+
+        Raise ValueError for an invalid command, and BrokerFailed if the broker has ended.
+        """
         if self._loop is None or self._loop.is_closed() or self.crashed:
             raise BrokerFailed("the broker is gone")
         outcome: Future[Any] = Future()
@@ -153,7 +156,7 @@ class ThreadBroker:
 
 
 def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
-    """Return the parsed options: the broker, the levels of its log by logger, its format, --insecure.
+    """Return the parsed options: the broker, its log levels by logger, the log's format, --insecure.
 
     Raise BrokerFailed.
     """
@@ -181,8 +184,10 @@ def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
 
 
 class _Capture:
-    """A handler that writes the log of one broker's thread to its file. Of the test's own logging it changes only
-    levels: while a broker runs in a thread, the broker's loggers pass the levels that it wants.
+    """A handler that writes the log of one broker's thread to its file.
+
+    It changes only levels of the test's own logging: while a broker runs in a thread, its loggers pass the levels that
+    it wants.
     """
 
     _running: ClassVar[list[_Capture]] = []
@@ -221,7 +226,7 @@ class _Capture:
 
     @classmethod
     def _apply(cls) -> None:
-        """Set each logger to the lowest level that a running broker wants of it; as before if none does."""
+        """Set each logger to the lowest level that a running broker wants, or back to its own level if none does."""
         wanted: dict[str, int] = {}
         for each in cls._running:
             for name, level in each._levels.items():

@@ -1,4 +1,4 @@
-"""Waiting for what another process or thread does."""
+"""Waiting for a condition that another process or thread brings about."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LONGEST_PAUSE_S: Final = 0.05
 
 
 def wait_until(condition: Callable[[], T], timeout_s: float = 30.0, what: str = "") -> T:
-    """Ask again and again until the result is true, and return it.
+    """Call a function again and again until its result is true, and return the result.
 
-    An AssertionError of the condition counts as not yet. Raises AssertionError, with the last result, when time is up.
+    An AssertionError of the function counts as not yet. Raises AssertionError, with the last result, when time is up.
     """
     ends_s, pause_s = time.monotonic() + timeout_s, FIRST_PAUSE_S
     while True:

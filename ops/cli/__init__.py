@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """The module that has a command as `command`, or in `commands` by name, and the first sentence of its help."""
+    """The module that has a command as `command`, or in `commands` by name, and the first sentence of the command's
+    help.
+    """
 
     module: str
     summary: str
@@ -71,7 +73,7 @@ COMMANDS: Final = {
 
 
 def command_of(name: str) -> click.Command:
-    """Return the command of a name in `COMMANDS`."""
+    """Return the command named `name` in `COMMANDS`."""
     module = import_module(f"shareq.ops.cli.{COMMANDS[name].module}")
     found: click.Command = module.commands[name] if hasattr(module, "commands") else module.command
     return found
@@ -81,7 +83,7 @@ _WHOLE: Final = 1_000
 
 
 def write_commands(group: click.Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the commands of a group with the whole first sentence of each, which click would cut off."""
+    """Write a group's commands, each with the whole first sentence of its help, which click would cut off."""
     found = [(name, group.get_command(ctx, name)) for name in group.list_commands(ctx)]
     rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in found if one is not None and not one.hidden]
     with formatter.section("Commands"):

@@ -1,4 +1,4 @@
-"""`shareq check`: tests that a broker answers, and lets a client in."""
+"""`shareq check`: tests that a broker answers, and accepts a client."""
 
 from __future__ import annotations
 
@@ -110,11 +110,10 @@ def _check_as_client(host: str, port: int, properties: Mapping[str, str], timeou
 
 
 def let_in(host: str, port: int, properties: Mapping[str, str], timeout_s: float) -> None:
-    """Return when the broker at this address has let in a client with these properties of Kafka's Java client.
+    """Return when the broker at this address has accepted a client with these properties of Kafka's Java client.
 
     The steps are handshake, ApiVersions and login. An empty host is this machine; `timeout_s` bounds everything but
-    finding the host's addresses. Raises ConfigError for a fault in `properties`, and ClientError with the address in
-    it.
+    finding the host's addresses. Raises ConfigError for a fault in `properties`, and ClientError with the address.
     """
     from time import monotonic
 

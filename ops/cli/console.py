@@ -127,7 +127,7 @@ def _cluster(
     api_token_file: str | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Cluster:
-    """Return a cluster by its settings. End the command for invalid ones."""
+    """Return a cluster by its settings. Ends the command if they are invalid."""
     from shareq.ops.console.server import Cluster
     from shareq.ops.console.views.windows import Windows
 
@@ -139,14 +139,15 @@ def _cluster(
 
 
 def _home() -> Mapping[str, str]:
-    """Return the part of the environment that says where profiles are: the rest would be of every cluster."""
+    """Return the environment's variables that say where profiles are. The others hold settings of one cluster."""
     return {name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in os.environ}
 
 
 def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, str | None, bool]:
     """Read the settings from the broker, secrets through standard input; the user's environment is not used.
 
-    Third is the console's token, last whether the broker has rights, so that not every user may see all.
+    The third value is the console's token; the last is True if the broker has access rights, so that not every user may
+    see everything.
     """
     from shareq.ops.console.views.windows import Windows
     from shareq.ops.records_api import RecordsApi
@@ -165,7 +166,7 @@ def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[Client
 
 
 def _rules(bound: socket.socket, token: str | None, configs: Iterable[ClientConfig], private: bool) -> Rules:
-    """Return the rules. Ends the command for a console that would show too much to too many."""
+    """Return the rules. Ends the command if the console would show too much to too many users."""
     from shareq.ops.console.guard import Rules, exposure, is_loopback
 
     loopback = is_loopback(str(bound.getsockname()[0]))
@@ -176,7 +177,10 @@ def _rules(bound: socket.socket, token: str | None, configs: Iterable[ClientConf
 
 
 def read_token(option: str, path: str) -> str:
-    """Return the token in a file, without white space around it. Ends the command for one that could be guessed."""
+    """Return the token in a file, without surrounding white space.
+
+    Ends the command for a token that could be guessed.
+    """
     from shareq.ops.console.guard import LEAST_TOKEN
 
     try:

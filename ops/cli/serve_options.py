@@ -1,4 +1,4 @@
-"""The options of `shareq serve`, and how they go over the file, the environment and --set."""
+"""The options of `shareq serve`, which override the file, the environment and --set."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ServeOptions(NamedTuple):
 
 
 def wanted_of(options: ServeOptions, environ: Mapping[str, str] = os.environ) -> Wanted:
-    """Read the options of `shareq serve`, the file and the environment. Ends the command where they are wrong."""
+    """Read the options of `shareq serve`, the file and the environment. Ends the command if they are invalid."""
     from shareq.broker.config.broker_config import BrokerConfig
     from shareq.broker.process.serve import Wanted
     from shareq.protocol.config_def import ConfigError
@@ -115,7 +115,7 @@ def _client_of(option: str, file: str | None) -> Mapping[str, str]:
 
 
 def refuse_secrets(settings: Iterable[str]) -> None:
-    """End the command where --set gives a secret: a command line can be read by every user of the machine."""
+    """End the command if --set gives a secret: every user of the machine can read a command line."""
     for name, text in pairs("--set", settings).items():
         from shareq.broker.config.sources.environment import variable_name
         from shareq.broker.config.sources.on_command_line import has_secret
@@ -142,7 +142,7 @@ def configure_log(level: str, log_format: str) -> None:
 
 
 def scram_users_of(texts: Iterable[str]) -> list[NewScramUser]:
-    """Return the users of --add-scram. What was given is not repeated in an error: there may be a password in it."""
+    """Return the users of --add-scram. Errors do not repeat the given text, which may hold a password."""
     users = []
     for text in texts:
         from shareq.broker.process.scram_option import parse_add_scram
@@ -174,8 +174,9 @@ def levels_of(texts: Iterable[str]) -> dict[str, int]:
 
 
 def _listener_name(given: Mapping[str, str]) -> str:
-    """Return the listener to which --listen gives an address: PLAINTEXT, unless the only listener in `given` has
-    authentication. It never takes that away.
+    """Return the listener to which --listen gives an address.
+
+    It is PLAINTEXT, unless the only listener in `given` has authentication, which --listen never removes.
     """
     pairs = (text.partition(":") for text in given.get("listener.security.protocol.map", "").split(","))
     protocols = {_upper(name): _upper(protocol) for name, _, protocol in pairs}
@@ -188,7 +189,7 @@ def _listener_name(given: Mapping[str, str]) -> str:
 
 
 def _listener_names(given: Mapping[str, str], protocols: Mapping[str, str]) -> list[str]:
-    """Return the listeners for clients that properties open; without any, those advertised or protected."""
+    """Return the client listeners that properties open; if none do, those that are advertised or protected."""
     controllers = set(map(_upper, given.get("controller.listener.names", "").split(",")))
     for key in ("listeners", "advertised.listeners"):
         names = [_upper(text.partition("://")[0]) for text in given.get(key, "").split(",") if text.strip()]

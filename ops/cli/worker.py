@@ -1,4 +1,4 @@
-"""`shareq worker run module:app`: runs a worker, shows what it does, and starts it again when its files change."""
+"""`shareq worker run module:app`: runs a worker, shows its work, and restarts it when its files change."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def _serve(app: Worker, live: LiveLine | None) -> None:
 
 
 def load(target: str) -> Worker:
-    """Return the worker that MODULE:APP names; modules of the current folder are found.
+    """Return the worker that MODULE:APP names, also from a module of the current folder.
 
     Ends the command if there is none.
     """

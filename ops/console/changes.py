@@ -1,4 +1,4 @@
-"""The console's changes, for users with the token: redrives, pauses, resets, deletions confirmed by typing."""
+"""Changes by users with the console's token: redrives, pauses, resets, deletions confirmed by typing."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _number(body: Body, name: str, default: int, highest: int = 2**63 - 1) -> in
 
 
 def _confirmed(body: Body, name: str) -> None:
-    """Raise WrongRequest unless the user has typed the name of the object to be changed."""
+    """Raise WrongRequest unless the user has typed the object's name."""
     if body.get("confirm") != name:
         raise WrongRequest(f"confirm: type {name} to go on")
 
 
 def redrive(body: Body) -> Look:
-    """Begin a redrive of a queue's letters, of one partition's, or of one letter."""
+    """Begin a redrive of all letters of a queue, of one partition's, or of one letter."""
     queue, group = _text(body, "queue"), body.get("group")
     partition, offset = _number(body, "partition", -1, 2**31 - 1), _number(body, "offset", -1)
     if offset >= 0 and partition < 0:
@@ -93,7 +93,7 @@ def pause_share_group(body: Body) -> Look:
 
 
 def resume_share_group(body: Body) -> Look:
-    """Have records handed out to a share group again."""
+    """Deliver records to a share group again."""
     return _pause(body, lambda admin: admin.share_groups.resume, paused=False)
 
 
@@ -147,7 +147,7 @@ Alter = Callable[[str, Mapping[Partition, int]], dict[Partition, Outcome[int]]]
 
 
 def _reset(body: Body, begun: Callable[[Admin, str], Iterable[Partition]], alter_of: Callable[[Admin], Alter]) -> Look:
-    """Reset all partitions that the group has begun, those of `topic`, or one. `to` is a place."""
+    """Reset all partitions that the group has begun, those of `topic`, or one. `to` is the new place."""
     name, to = _text(body, "group"), _text(body, "to")
     _confirmed(body, name)
     topic, partition = body.get("topic"), _number(body, "partition", -1, 2**31 - 1)

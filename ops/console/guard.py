@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 API: Final = "/api/"
 LEAST_TOKEN: Final = 16
-"""Characters of a token: it is not to be guessed."""
+"""The least length of a token, so that it cannot be guessed."""
 
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -32,7 +32,7 @@ class Rules(NamedTuple):
     """The rules of access. `token`: None makes the console read-only. `token_to_read`: the token is needed for
     everything.
 
-    `loopback`: only this machine reaches the console, by loopback's names.
+    `loopback`: only this machine reaches the console, by the names of the loopback address.
     """
 
     token: str | None
@@ -48,7 +48,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(rules: Rules, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
-    """Return why a request is refused; None if it is answered. `headers` find names in any case."""
+    """Return why a request is refused; None if it is not. Names in `headers` may be in any case."""
     if method not in ("GET", "HEAD", "POST"):
         return Refusal(405, "GET, HEAD or POST")
     host = headers.get("Host", "")
@@ -80,7 +80,7 @@ def _without_token(rules: Rules, method: str, headers: Mapping[str, str]) -> Ref
 
 
 def knows_token(rules: Rules, headers: Mapping[str, str]) -> bool:
-    """Return True if a request has the token. In constant time."""
+    """Return True if a request has the token. The comparison takes constant time."""
     scheme, _, given = headers.get("Authorization", "").partition(" ")
     if rules.token is None or scheme.lower() != "bearer":
         return False
@@ -102,8 +102,9 @@ def is_loopback(name: str) -> bool:
 
 
 def exposure(loopback: bool, token: str | None, logs_in: bool) -> str | None:
-    """Return why a console must not be started with these settings; None if it may. `logs_in`: it shows the data that
-    its own login may see.
+    """Return why a console must not be started with these settings; None if it may.
+
+    `logs_in`: the console shows the data that its own login may see.
     """
     if token is not None:
         return None

@@ -17,11 +17,14 @@ T = TypeVar("T")
 
 
 class Busy(Exception):
-    """Too many calls wait already."""
+    """Too many waiting calls."""
 
 
 class Lane:
-    """Calls functions in `threads` threads; at most `waiting` calls wait or run. Owned by the console's loop."""
+    """A lane that calls functions in `threads` threads; at most `waiting` calls wait or run.
+
+    The console's loop owns it.
+    """
 
     def __init__(self, name: str, config: ClientConfig, threads: int, waiting: int) -> None:
         self._config = config
@@ -33,7 +36,7 @@ class Lane:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"console-{name}")
 
     async def call(self, function: Callable[[Admin], T]) -> T:
-        """Call a function with an administrator's client. Return its result. Raise what it raises, and Busy."""
+        """Call a function with an administrator's client, and return its result. Raises its errors, and Busy."""
         if self._calls >= self._waiting:
             raise Busy("the console has too many questions to the cluster under way: try again soon")
         self._calls += 1
@@ -43,14 +46,14 @@ class Lane:
             self._calls -= 1
 
     def close(self) -> None:
-        """Begin no more calls, and wait for the running ones, which do not retry failures now."""
+        """Begin no more calls, and wait for the running ones, which stop retrying failures."""
         self._closing.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
         for network in self._networks:
             network.close()
 
     def _pause(self, seconds: float) -> None:
-        """Wait before something is tried again. Raises Unreachable when it is not."""
+        """Wait before a retry. Raises Unreachable instead if the lane was closed."""
         if self._closing.wait(seconds):
             raise Unreachable("the console ends")
 

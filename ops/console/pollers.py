@@ -1,4 +1,4 @@
-"""The polling of views' data, once for all open browsers, each second, and not at all without one."""
+"""The polling of data for views: every second, once for all open browsers, and never without a browser."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ logger = logging.getLogger(__name__)
 
 EVERY_S: Final = 1.0
 SHARE_OF_TIME: Final = 10
-"""A look that takes long is taken seldom: it may have a tenth of the time."""
+"""The share of its time that a poller may spend on taking samples: slow samples are taken less often."""
 LOOKED_AT_S: Final = 5.0
-"""A view that no browser has asked for so long is not looked at."""
+"""The seconds after which a view that no browser asks for is not polled any longer."""
 FIRST_LOOK_S: Final = 10.0
 MAX_PAUSE_S: Final = 15.0
 MAX_POLLERS: Final = 64
 HISTORY: Final = 300
-"""Points of a history."""
+"""The most points in a history."""
 
 Look = Callable[[], Awaitable[Any]]
 Sample = Callable[[Any], Mapping[str, float | None]]
@@ -37,7 +37,7 @@ class Point(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The state of a poller: its newest data, their time, and why there are no newer ones."""
+    """The state of a poller: its newest data, their time, and the reason why there are no newer ones."""
 
     made_ms: int | None
     data: Any
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
 
 class Poller:
-    """The poll of one view, which runs while browsers ask for it. Owned by `Pollers`."""
+    """The poll of one view, as long as browsers ask for it. `Pollers` owns it."""
 
     def __init__(self, look: Look, sample: Sample | None) -> None:
         self._look = look
@@ -61,11 +61,11 @@ class Poller:
 
     @property
     def at_work(self) -> bool:
-        """True if it looks, or waits to look again."""
+        """True if the poller takes samples, or waits for the next time."""
         return self._task is not None and not self._task.done()
 
     async def seen(self) -> Seen:
-        """Return the newest data. If the existing ones are from before anybody looked again, wait for new ones."""
+        """Return the newest data. If polling had stopped, wait for new data."""
         self.asked_at = time.monotonic()
         if not self.at_work:
             self._looked.clear()
@@ -78,7 +78,7 @@ class Poller:
         return Seen(self._made_ms, self._data, self._error, tuple(self._points))
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         if self._task is not None:
             self._task.cancel()
 
@@ -111,15 +111,15 @@ class Poller:
 
 
 class Pollers:
-    """The pollers, by view. At most MAX_POLLERS: a new one replaces the one used least recently."""
+    """The pollers, by view. At most MAX_POLLERS: a new one replaces the least recently used."""
 
     def __init__(self) -> None:
         self._pollers: dict[tuple[str, ...], Poller] = {}
 
     async def seen(self, key: tuple[str, ...], look: Look, sample: Sample | None = None) -> Seen:
-        """Return the newest sample of this key's poller; make the poller if there is none.
+        """Return the newest sample of this key's poller, which is made if need be.
 
-        Raise Busy if all are at work.
+        Raise Busy if all pollers are at work.
         """
         poller = self._pollers.get(key)
         if poller is None:
@@ -128,7 +128,7 @@ class Pollers:
         return await poller.seen()
 
     def close(self) -> None:
-        """Stop all."""
+        """Stop all pollers."""
         for poller in self._pollers.values():
             poller.stop()
         self._pollers.clear()

@@ -1,6 +1,4 @@
-"""The console's JSON: which path shows which data, whether it is polled or requested once, and which paths change
-something.
-"""
+"""The console's JSON paths: the data at each, polled or requested once, and the paths that change something."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ MAX_PAGE: Final = 100_000
 
 
 class View(NamedTuple):
-    """A view that is polled for all browsers. `names` are the parameters that make one view of several."""
+    """A view that is polled for all browsers. `names` are the parameters that distinguish one poll from another."""
 
     names: tuple[str, ...]
     look_of: Callable[[Given, Windows], Look]
@@ -66,7 +64,7 @@ QUESTIONS: Final[Mapping[str, Callable[[Given], Look]]] = {
     ),
     "letters": dead_letters.letters,
 }
-"""The questions that are asked once, when the user wants it."""
+"""The data that are requested once, when a user wants them."""
 
 CHANGES: Final[Mapping[str, Callable[[changes.Body], Look]]] = {
     "redrive": changes.redrive,

@@ -33,16 +33,16 @@ logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 64 * 1024
 MAX_REQUESTS: Final = 128
-"""Under way at a time; a browser has six at most."""
+"""The most requests at a time; a browser makes six at most."""
 MAX_CONNECTIONS: Final = 256
-"""Open at a time: the oldest give way, for one that never asks would stay for ever."""
+"""The most open connections: new ones replace the oldest, since an idle one could stay open forever."""
 SWEEP_S: Final = 1.0
 MAX_QUERY: Final = 4096
 POLL_TIMEOUT_MS: Final = 5_000
-"""A cluster that does not answer a view so long is said to be away."""
+"""The time after which a cluster that does not answer a view counts as unreachable."""
 QUESTION_TIMEOUT_MS: Final = 15_000
 FETCH_BYTES: Final = 4 << 20
-"""Bytes of one answer with records."""
+"""The most bytes of one answer with records."""
 _NOT_FOUND: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -75,7 +75,7 @@ class Wish:
 
 
 class Asks(Protocol):
-    """A `Lane`, as it is used."""
+    """The part of a `Lane` that answers need."""
 
     async def call(self, function: Look, /) -> Json: ...
 
@@ -83,14 +83,14 @@ class Asks(Protocol):
 
 
 class Lanes(NamedTuple):
-    """The requests to one cluster: `polls` fetches data for views, `questions` asks and changes once for a user."""
+    """The requests to one cluster: `polls` fetches data for views, `questions` makes single requests and changes."""
 
     polls: Asks
     questions: Asks
 
 
 def _lanes(cluster: Cluster) -> Lanes:
-    """Return lanes of the cluster's own, so that one that is away keeps no other waiting."""
+    """Return new lanes for a cluster, so that an unreachable one delays no other."""
     return Lanes(
         Lane("polls", _bounded(cluster.config, POLL_TIMEOUT_MS), threads=2, waiting=64),
         Lane("questions", _bounded(cluster.config, QUESTION_TIMEOUT_MS), threads=2, waiting=16),
@@ -98,7 +98,7 @@ def _lanes(cluster: Cluster) -> Lanes:
 
 
 class Console:
-    """The application. Owned by the loop on which it is made."""
+    """The aiohttp application. It belongs to the loop on which it is made."""
 
     def __init__(self, wish: Wish, lanes: Callable[[Cluster], Lanes] = _lanes) -> None:
         self._wish = wish
@@ -163,7 +163,7 @@ class Console:
         return web.Response(body=found.body, content_type=found.content_type, charset="utf-8", headers=headers)
 
     async def _session(self, request: web.Request) -> web.Response:
-        """Return the facts that the pages need before they show anything."""
+        """Return the facts that the pages need first."""
         rules, name = self._wish.rules, self._chosen(request)
         return _json(
             {
@@ -177,7 +177,7 @@ class Console:
         )
 
     def _chosen(self, request: web.Request) -> str:
-        """Return the name of the cluster that a request is about, by default the first. Raise WrongRequest."""
+        """Return the name of the request's cluster, by default the first one. Raise WrongRequest."""
         clusters = self._wish.clusters
         name = request.query.get("cluster") or next(iter(clusters))
         if name not in clusters:
@@ -223,7 +223,7 @@ class Console:
 
 
 def _understood(look: Look) -> Look:
-    """Return the same view, with an error of the client for impossible answers."""
+    """Return the view with impossible answers reported as errors of the client."""
 
     def call(admin: Admin) -> Json:
         with understood():
@@ -233,7 +233,7 @@ def _understood(look: Look) -> Look:
 
 
 def _bounded(config: ClientConfig, timeout_ms: int) -> ClientConfig:
-    """Return the client's configuration, with times and sizes of one who waits at a browser."""
+    """Return the client's configuration, with limits of time and size for a user who waits at a browser."""
     return replace(config.within(timeout_ms), fetch_max_bytes=min(config.fetch_max_bytes, FETCH_BYTES))
 
 
@@ -257,7 +257,7 @@ def _seen(seen: Seen) -> Json:
 
 
 def _failed(error: Exception) -> web.Response:
-    """Return the error as an answer: the request's fault, the cluster's refusal, or that the cluster is away."""
+    """Return the error as an answer: a wrong request, a refusal by the cluster, or an unreachable cluster."""
     if isinstance(error, WrongRequest):
         return _json({"error": str(error)}, 400)
     if isinstance(error, Busy):
@@ -275,8 +275,9 @@ def _failed(error: Exception) -> web.Response:
 
 
 def run(wish: Wish, bound: socket.socket, *, ready: Callable[[], None], with_stdin: bool = False) -> None:
-    """Serve on a bound socket until SIGTERM or SIGINT; `with_stdin`: until standard input ends, and SIGINT is for
-    the process at its other end. `ready` is called when it listens.
+    """Serve on a bound socket until SIGTERM or SIGINT; `ready` is called when it listens.
+
+    `with_stdin`: serve until standard input ends; SIGINT is then for the process at its other end.
     """
     asyncio.run(_run(wish, bound, ready, with_stdin))
 

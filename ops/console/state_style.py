@@ -11,8 +11,9 @@ _OF_FIGURES: Final = {figure.replace(" ", "-"): line for figure, line in LINES.i
 
 
 def state_style() -> str:
-    """Return a style sheet with `--state-NAME` of each state, and a class `state-NAME` that fills with it;
-    `figure-NAME` gives a chart's line and its key `--figure`.
+    """Return a style sheet with `--state-NAME` for each state, and a class `state-NAME` that fills with it.
+
+    `figure-NAME` sets `--figure` for a chart's line and its legend.
     """
     lines = [f"  --state-{name}: light-dark({look.tone.light}, {look.tone.dark});" for name, look in LOOKS.items()]
     fills = [f".state-{name} {{ fill: var(--state-{name}); background: var(--state-{name}); }}" for name in LOOKS]

@@ -1,4 +1,4 @@
-"""The files of the pages, as they are in the package: read once, served by their names alone."""
+"""The files of the pages, as they are in the package: read once, and served by exact name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP endpoint of `shareq export`: a thread takes samples, others give the newest to scrapers."""
+"""The HTTP endpoint of `shareq export`: one thread takes samples, others return the newest to scrapers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shareq.ops.export.sample import Sample
 logger = logging.getLogger(__name__)
 
 MOST_SCRAPERS: Final = 16
-"""Connections at a time; others are closed at once."""
+"""The most connections at a time; others are closed at once."""
 SCRAPER_PATIENCE_S: Final = 10.0
 
 
@@ -37,8 +37,9 @@ class Newest(Collector):
         self._error = ""
 
     def refresh(self) -> None:
-        """Take a sample. Without one there are no metrics but that: old ones would hide that the cluster is
-        unreachable.
+        """Take a sample.
+
+        If that fails, there is only a metric for it: old values would hide that the cluster is unreachable.
         """
         began = time.monotonic()
         try:
@@ -82,7 +83,7 @@ class _Handler(WSGIRequestHandler):
 
 
 class Server(ThreadingMixIn, WSGIServer):
-    """Serves /metrics on a socket that listens."""
+    """An HTTP server that answers /metrics on a listening socket."""
 
     daemon_threads = True
 
@@ -112,7 +113,7 @@ class Server(ThreadingMixIn, WSGIServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Note a scraper that left, without a trace."""
+        """Log that a scraper has left, without a traceback."""
         logger.info("a scraper at %s was not answered", client_address[0])
 
 

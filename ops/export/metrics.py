@@ -8,11 +8,11 @@ from typing import Final, NamedTuple, TypeAlias
 from shareq.ops.export.sample import MANY_DELIVERIES, PartitionSample, Sample
 
 Rows: TypeAlias = Iterable[tuple[tuple[str, ...], float | None]]
-"""The values of labels, and a sample's; None for one that is absent."""
+"""Values of labels, each with the value of a sample; None for an absent sample."""
 
 
 class Exported(NamedTuple):
-    """A gauge. `samples` is how it is read off a sample of the cluster."""
+    """A gauge. `samples` reads its values from a sample of the cluster."""
 
     name: str
     labels: tuple[str, ...]

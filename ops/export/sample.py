@@ -1,6 +1,6 @@
-"""Samples of a cluster's share groups, over Kafka's protocol only: any cluster of Kafka 4.2 or later will do.
+"""Samples of a cluster's share groups, over Kafka's protocol only, for any cluster of Kafka 4.2 or later.
 
-Which records members hold is in no request of Kafka's. The log of states shows which offsets behind the first
+No request of Kafka's shows which records members hold. The log of states shows which offsets behind the first
 unfinished one are finished, and how often the others were delivered, as of the last write.
 """
 
@@ -26,9 +26,9 @@ from shareq.protocol.share import RecordState
 logger = logging.getLogger(__name__)
 
 MOST_PARTITIONS: Final = 5_000
-"""Share partitions of one sample. A scraper cannot use more than that; groups with members come first."""
+"""The most share partitions in one sample; groups with members come first. A scraper cannot use more."""
 MOST_FIRST_RECORDS: Final = 500
-"""Records whose time is asked for in one sample; the others have theirs a few samples later."""
+"""The most records whose time is requested for one sample; those of others are requested for later ones."""
 FIRST_RECORD_BYTES: Final = 1 << 16
 AVAILABLE: Final = RecordState.AVAILABLE.name.lower()
 MANY_DELIVERIES: Final = 5
@@ -36,7 +36,9 @@ MANY_DELIVERIES: Final = 5
 
 class PartitionSample(NamedTuple):
     """A share partition. `first_record_s`: the time of the record at `start`, since the epoch; None without lag, and
-    while it is unknown. `offsets`: by state, of the stored ones; `retried`: unfinished ones by deliveries.
+    while unknown.
+
+    `offsets`: the stored offsets by state; `retried`: the unfinished ones by deliveries.
     """
 
     start: int | None
@@ -47,10 +49,10 @@ class PartitionSample(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A sample of all share groups. `members` of each; `letters` by dead-letter queue; `left_out` groups are beyond the
-    limit.
+    """A sample of all share groups: `members` of each; `letters` by dead-letter queue; `left_out` is the number of
+    groups beyond the limit.
 
-    `has_states` is False if the log of states may not be read, or there is none.
+    `has_states` is False if the log of states may not be read, or does not exist.
     """
 
     members: Mapping[str, int]
@@ -71,7 +73,7 @@ class Sampler:
         self._complaint = ""
 
     def take(self) -> Sample:
-        """Ask the cluster. Raise the errors of its requests; refusals for one group or partition are left out."""
+        """Take a sample. Raise the errors of its requests; groups or partitions that are refused are left out."""
         positions, left_out = self._positions()
         members = {
             group: len(found.members)
@@ -131,7 +133,7 @@ class Sampler:
         return self._first_records.get(place[1:], {}).get(one.start)
 
     def _look_at_first_records(self, partitions: Mapping[tuple[str, str, int], PartitionSample]) -> None:
-        """Read the times of records at start offsets, and forget those of others."""
+        """Read the times of the records at start offsets, and forget earlier ones."""
         wanted: dict[Partition, set[int]] = {}
         for (_, topic, number), one in partitions.items():
             if one.lag != 0 and one.start is not None:
@@ -158,7 +160,10 @@ class Sampler:
             self._read_first(starts)
 
     def _read_first(self, starts: Mapping[Partition, int]) -> None:
-        """Read the first record at or behind these offsets. A topic that is refused leaves its own times unknown."""
+        """Read the first record at or after each of these offsets.
+
+        A topic that is refused leaves only its own times unknown.
+        """
         try:
             for found in Reader(self._network, starts, partition_bytes=FIRST_RECORD_BYTES).read(0):
                 each = found.topic, found.partition
@@ -192,7 +197,7 @@ class Sampler:
 
 
 def _counted(batches: Iterable[StateBatch]) -> tuple[dict[str, int], dict[int, int]]:
-    """Return offsets by state, and the unfinished ones by deliveries: MANY_DELIVERIES are so many or more."""
+    """Return offsets by state, and unfinished ones by deliveries; MANY_DELIVERIES counts that many or more."""
     offsets: Counter[str] = Counter()
     retried: Counter[int] = Counter()
     for each in batches:

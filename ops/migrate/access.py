@@ -1,4 +1,4 @@
-"""The move of access rules and quotas, with a whole cluster. Pure.
+"""The move of access rules and quotas, if a whole cluster moves. Pure.
 
 Rules are added; a quota is set if the target has none for its entity and name, and a SCRAM user is added if the target
 has none of the name and mechanism: existing ones stay unchanged. Apache Kafka has no request that shows users' keys. It
@@ -18,11 +18,11 @@ from shareq.protocol.errors import ErrorCode
 Rule = tuple[str, ...]
 """An ACL: resource, its name, pattern, principal, host, operation, permission."""
 Entity = tuple[tuple[str, str | None], ...]
-"""Kinds and names that a quota is for, sorted; None is the default of the kind."""
+"""The kinds and names of a quota's entity, sorted; None is the default of the kind."""
 
 
 class Access(Protocol):
-    """Port to the access rules and quotas of a cluster. Every call may raise ClientError."""
+    """The port to the access rules and quotas of a cluster. Every call may raise ClientError."""
 
     def rules(self) -> Sequence[Rule] | None:
         """Return all ACLs; None without an authorizer, or if they may not be seen."""
@@ -41,11 +41,11 @@ class Access(Protocol):
         """Return the credentials of SCRAM users; None if they are not shown."""
 
     def add_credentials(self, credentials: Sequence[KeptCredential]) -> Sequence[BrokerError | None] | None:
-        """Add credentials, and return why each is refused; None if the cluster accepts none at all."""
+        """Add credentials, and return the reason for each refusal; None if the cluster accepts none at all."""
 
 
 def move(source: Access, target: Access, done: Outcome) -> Iterator[MigrationRow]:
-    """Move ACLs, quotas and users, or, if `done` is planned, return which would move."""
+    """Move ACLs, quotas and users, or, if `done` is planned, only return those that would move."""
     yield from _move_rules(source.rules(), target, done)
     yield from _move_quotas(source.quotas(), target, done)
     yield from _move_users(source, target, done)

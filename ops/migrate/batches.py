@@ -38,7 +38,7 @@ _UNUSUAL: Final = LOG_APPEND_TIME | DELETE_HORIZON
 
 
 class Aborted(NamedTuple):
-    """An aborted transaction of an answer: whose it was, and where it began."""
+    """An aborted transaction in an answer: its producer, and its first offset."""
 
     producer_id: int
     first_offset: int
@@ -52,9 +52,9 @@ class Fetched(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A batch of the source on its way: its offsets `first..following` (exclusive), and how many records it becomes.
+    """A batch of the source in progress: its offsets `first..following` (exclusive), and its number of records.
 
-    `batch` is None where nothing of it moves. `offsets` are those of its records, None if they ascend from `first`
+    `batch` is None if none of its records move. `offsets` are those of its records, None if they ascend from `first`
     without gaps.
     """
 
@@ -65,7 +65,7 @@ class Step(NamedTuple):
     offsets: Sequence[int] | None = None
 
     def runs(self) -> Iterator[tuple[int, int]]:
-        """Yield runs of its records' offsets: the first, and how many follow without a gap."""
+        """Yield runs of the records' offsets: the first offset, and the number of offsets without a gap."""
         if self.offsets is not None:
             yield from ((offset, 1) for offset in self.offsets)
         elif self.records:
@@ -111,7 +111,7 @@ def _step(header: BatchHeader, batch: memoryview, position: int) -> Step:
 
 
 def stamped(batch: bytes | bytearray | memoryview, producer: tuple[int, int], offset: int) -> bytearray:
-    """Return the batch as the migration's producer sends it. Its sequence is its expected offset.
+    """Return the batch as the migration's producer sends it, with the expected offset as its sequence.
 
     So the broker recognises a batch that a killed run had sent before, whichever run sent it and however late it
     arrives.
@@ -129,7 +129,9 @@ def stamped(batch: bytes | bytearray | memoryview, producer: tuple[int, int], of
 
 
 def checksum(batch: bytes | bytearray | memoryview, before: int) -> int:
-    """Return the checksum (CRC-32C) of all batches up to this one: codec, times, number and bytes of their records."""
+    """Return the checksum (CRC-32C) of all batches up to this one, over codec, times, number and bytes of their
+    records.
+    """
     header = read_header(batch)
     codec = header.attributes & CODEC_MASK
     summed = _SUMMED(codec, header.base_timestamp, header.max_timestamp, header.records_count)

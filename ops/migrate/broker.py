@@ -1,4 +1,4 @@
-"""The driver of the ports: two clusters by their protocol, whether shareq, its nodes, or Apache Kafka."""
+"""The driver of the ports: requests to both clusters, whether shareq, its nodes, or Apache Kafka."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from shareq.protocol.generated.produce import PartitionProduceData, ProduceReque
 from shareq.protocol.records.batch import batch_headers
 
 CHUNK_BYTES: Final = 4 << 20
-"""One answer to Fetch, unless a single batch is larger. The next one is under way meanwhile."""
+"""The size of a Fetch answer, unless a single batch is larger. The next answer is requested meanwhile."""
 MAX_WAIT_MS: Final = 500
 SAMPLE_BYTES: Final = 32 << 20
 SAMPLE_S: Final = 2.0
-"""The most that a sample reads, and about how long it takes."""
+"""The most bytes of a sample, and about how many seconds it takes."""
 _ALL: Final = -1
 _BATCHES: Final = 3
 """The first version of Produce with record batches of magic 2."""
@@ -39,7 +39,7 @@ _TRIED: Final = "shareq-migrate.tried"
 
 
 class Cluster:
-    """A cluster, for requests that both sides get."""
+    """A cluster, with the requests that both sides need."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -50,7 +50,7 @@ class Cluster:
         return self.admin.cluster.describe().cluster_id
 
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]:
-        """Return starts, and ends of decided transactions."""
+        """Return the starts of logs, and the ends of decided transactions."""
         starts = _known(self.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST)))
         ends = _known(self.admin.topics.offsets(dict.fromkeys(partitions, LATEST), committed_only=True))
         return {each: LogRange(starts[each], ends[each]) for each in partitions}
@@ -86,14 +86,14 @@ class Cluster:
         self.refresh(partition)
 
     def refresh(self, partition: Partition) -> None:
-        """Ask who leads a partition, as far as a broker answers."""
+        """Ask for the leader of a partition, if a broker answers."""
         try:
             self.network.refresh([partition[0]])
         except Unreachable:
             return
 
     def _beyond(self, partition: Partition, position: int, error: ClientError) -> int:
-        """Return where to continue after an error: at the log's start, if that is beyond the position."""
+        """Return where to continue after an error: the log's start, if it is beyond the position."""
         if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
             return position
         return max(position, self.ranges([partition])[partition].start)
@@ -130,14 +130,14 @@ class Cluster:
 
 
 class SourceCluster(Cluster):
-    """The source, by its protocol."""
+    """The source cluster."""
 
     def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
-        """Return the topics that are wanted. Nodes list internal ones of their cluster, and do not describe them."""
+        """Return the topics that are wanted. Nodes list their cluster's internal topics, but do not describe them."""
         return self._topics([each for each in self.admin.topics.all() if wanted(each.name, each.internal)])
 
     def sample(self, ranges: Mapping[Partition, LogRange]) -> Sample:
-        """Read from the longest ranges on, until that was enough."""
+        """Read the longest ranges first, until the sample is large enough."""
         began_s = time.monotonic()
         size = records = 0
         for partition, (start, end) in sorted(ranges.items(), key=lambda one: one[1].start - one[1].end):
@@ -150,7 +150,9 @@ class SourceCluster(Cluster):
         return Sample(size, records, time.monotonic() - began_s)
 
     def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
-        """Wait for open transactions at the ends of logs as long as a call may take; return the begin of the others."""
+        """Wait for open transactions at the ends of logs, for the time of one call; return the first offsets of those
+        that remain.
+        """
         tries = self.network.tries()
         while True:
             # The log's end first: what comes in between must not look like a part of a transaction.
@@ -165,7 +167,7 @@ class SourceCluster(Cluster):
                 return left
 
     def sizes(self) -> Mapping[Partition, int]:
-        """Return bytes of partitions, of the largest replica; nothing if the cluster does not report them."""
+        """Return the bytes of each partition's largest replica; nothing if the cluster does not report them."""
         found: dict[Partition, int] = {}
         try:
             for answer in self.admin.calls.brokers(
@@ -209,7 +211,7 @@ class _Sent(NamedTuple):
 
 
 class TargetCluster(Cluster):
-    """The target, by its protocol."""
+    """The target cluster."""
 
     def __init__(self, network: Network) -> None:
         super().__init__(network)
@@ -227,13 +229,13 @@ class TargetCluster(Cluster):
         return {each.name: each for each in self._topics(found)}
 
     def create(self, topic: Topic) -> BrokerError | None:
-        """Create a topic, with the cluster's own number of replicas; return the error with which it is refused."""
+        """Create a topic, with the cluster's default number of replicas; return the error with which it is refused."""
         return self._created(NewTopic(topic.name, topic.partitions, configs=topic.configs), dry_run=False)
 
     def try_configs(self, topic: Topic) -> BrokerError | None:
         """Return the error with which the cluster refuses the properties of a topic; creates nothing.
 
-        The name is another one: a cluster refuses a name that it has before it looks at properties.
+        The request names another topic: a cluster refuses an existing name before it looks at properties.
         """
         return self._created(NewTopic(_TRIED, 1, configs=topic.configs), dry_run=True)
 
@@ -271,7 +273,7 @@ class TargetCluster(Cluster):
             return _Sent(self, partition, error)
 
     def pause(self, error: ClientError) -> None:
-        """Wait before a failed request is tried again."""
+        """Wait before a failed request is retried."""
         self._tries = self._tries or self.network.tries()
         self.network.wait(self._tries, error)
 

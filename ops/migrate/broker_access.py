@@ -1,4 +1,4 @@
-"""The driver of the port of rules, quotas and users."""
+"""The driver of the port for rules, quotas and users."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HIDDEN: Final = frozenset(
 
 
 class AccessOf:
-    """Rules, quotas and users of a cluster."""
+    """The rules, quotas and users of a cluster."""
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
@@ -35,7 +35,7 @@ class AccessOf:
         return None if found is None else [tuple(each) for each in found]
 
     def add_rules(self, rules: Sequence[Rule]) -> Sequence[BrokerError | None]:
-        """Add ACLs; return why each is refused."""
+        """Add ACLs; return the reason for each refusal."""
         outcomes = [outcome for _, outcome in self._admin.acls.create([Acl(*each) for each in rules])]
         return [_refusal(each) for each in outcomes]
 
@@ -45,7 +45,7 @@ class AccessOf:
         return None if found is None else {tuple(sorted(each.entity.items())): each.limits for each in found}
 
     def set_quota(self, entity: Entity, limits: Mapping[str, float]) -> BrokerError | None:
-        """Set limits of an entity; return why they are refused."""
+        """Set limits of an entity; return the reason for a refusal."""
         try:
             self._admin.quotas.alter(dict(entity), limits)
         except BrokerError as error:
@@ -62,13 +62,13 @@ class AccessOf:
         return _seen(self._admin.users.kept)
 
     def add_credentials(self, credentials: Sequence[KeptCredential]) -> Sequence[BrokerError | None] | None:
-        """Add credentials; return why each is refused."""
+        """Add credentials; return the reason for each refusal."""
         found = _seen(lambda: self._admin.users.add_kept(credentials))
         return None if found is None else [_refusal(each) for each in found]
 
 
 def _seen(find: Callable[[], T]) -> T | None:
-    """Return the result of `find`; None if the cluster does not have it, or does not show it to this user."""
+    """Return the result of `find`; None if the cluster lacks the request, or refuses it to this user."""
     try:
         return find()
     except UnsupportedApi:

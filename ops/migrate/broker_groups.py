@@ -1,4 +1,4 @@
-"""The driver of the ports of groups: both clusters by their protocol."""
+"""The driver of the ports for groups: requests to both clusters."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from shareq.protocol.primitives import ZERO_UUID, Message, uuid_to_text
 from shareq.protocol.share import TERMINAL, AcknowledgeType, RecordState
 
 _OF_SHARE_PARTITIONS: Final = 2
-"""FindCoordinator's key type of share partitions."""
+"""FindCoordinator's key type for share partitions."""
 _FENCE: Final = 2**31 - 1
 """A leader epoch above all others."""
 _LOOK_MS: Final = 100
-"""The wait of a fetch that only has a leader write."""
+"""The wait of a fetch that only makes a leader write."""
 _READS: Final = 5
-"""The reads of states while leaders begin in between, and of starts until they are asked for again."""
+"""The number of reads of states if leaders begin in between, and of starts until they are requested again."""
 _UNDER_WAY: Final = "RUNNING"
 _NO_MEMBERS: Final = ("empty", "dead")
 _STATES: Final = frozenset((RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED))
 _DEAD_LETTERS: Final = 2
-"""The level of share.version from which on records may be archiving."""
+"""The level of share.version from which on a record's state may be "archiving"."""
 
 _ANSWERS: Final = (
     initialize_state.InitializeShareGroupStateResponse,
@@ -47,7 +47,7 @@ V = TypeVar("V")
 
 
 class _Groups:
-    """The groups of a cluster, for requests that both sides get."""
+    """The groups of a cluster, with the requests that both sides need."""
 
     def __init__(self, cluster: SourceCluster | TargetCluster) -> None:
         self._admin = cluster.admin
@@ -62,7 +62,7 @@ class _Groups:
         }
 
     def begun(self, group: str) -> Mapping[Partition, int]:
-        """Return the share partitions that a share group has a state of, and its starts."""
+        """Return the share partitions of which the share group has a state, and their start offsets."""
         found = only(dict(self._admin.share_groups.offsets([group])), group)
         return {
             each: -1 if isinstance(place, ClientError) or place.start is None else place.start
@@ -73,7 +73,7 @@ class _Groups:
         return f"{group}:{uuid_to_text(topic_id)}:{partition}"
 
     def _keys(self, group: str, partitions: Collection[Partition]) -> dict[str, tuple[bytes, Partition]]:
-        """Return the share coordinators' keys of share partitions."""
+        """Return the share coordinators' keys for share partitions."""
         ids = self._network.topic_ids({name for name, _ in partitions})
         return {self._key(group, ids[each[0]], each[1]): (ids[each[0]], each) for each in partitions}
 
@@ -84,8 +84,9 @@ class _Groups:
         request: Callable[[Mapping[bytes, list[str]]], Message],
         value_of: Callable[[Any], V],
     ) -> dict[str, V]:
-        """Return the values that share coordinators have for keys. `request` is made of the keys of one, by topic;
-        `value_of` is given a row without an error. Raises the first error of a row.
+        """Return the values that share coordinators have for keys. Raises the first error of a row.
+
+        `request` is made from one coordinator's keys, by topic; `value_of` gets a row without an error.
         """
 
         def ask(some: list[str]) -> Message:
@@ -111,7 +112,7 @@ class _Groups:
     def _read(
         self, group: str, keys: Mapping[str, tuple[bytes, Partition]], leader_epochs: Mapping[str, int]
     ) -> dict[Partition, ShareState]:
-        """Return states, as leaders of these epochs read them. A start below 0 is of one without a state."""
+        """Return states, read as by leaders of these epochs. A start below 0 means that there is no state."""
 
         def request(topics: Mapping[bytes, list[str]]) -> Message:
             return read_state.ReadShareGroupStateRequest(
@@ -146,7 +147,7 @@ class GroupsOfSource(_Groups):
         return [each.group_id for each in self._admin.groups.find() if each.kind == "share"]
 
     def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
-        """Read states with an epoch above all."""
+        """Read states with an epoch above all others."""
         keys = self._keys(group, partitions)
         states = self._read(group, keys, dict.fromkeys(keys, _FENCE))
         self._end_leaders(group, keys)
@@ -155,7 +156,7 @@ class GroupsOfSource(_Groups):
     def _end_leaders(self, group: str, keys: Mapping[str, tuple[bytes, Partition]]) -> None:
         """Make the leaders of share partitions write, if they have records to deliver.
 
-        The write is refused by now, and Apache Kafka's leaders deliver more records until they notice that.
+        The write is refused by now; without it, Apache Kafka's leaders would go on delivering records.
         """
         member = uuid_to_text(uuid4().bytes)
         by_leader: dict[int, dict[bytes, list[int]]] = {}
@@ -244,12 +245,13 @@ class GroupsOfTarget(_Groups):
         return _STATES | {RecordState.ARCHIVING} if level >= _DEAD_LETTERS else _STATES
 
     def expect(self, group: str, partitions: Collection[Partition]) -> None:
-        """Have their share coordinators found: Apache Kafka first has to make the topic that these keep states in."""
+        """Find the share coordinators of partitions: Apache Kafka first has to create the topic of their states."""
         self._epochs(group, self._keys(group, partitions))
 
     def begin(self, group: str, starts: Mapping[Partition, int]) -> int:
-        """Start a share group without members at these offsets; return once it knows them, with the number of requests
-        needed. Until then Apache Kafka may let it begin again, without an offset.
+        """Let a share group without members begin at these offsets; return when it has, with the number of requests.
+
+        Until then Apache Kafka may let it begin again, without an offset.
         """
         asked, left, tries = self._alter(group, starts), dict(starts), self._network.tries()
         for reads in count(1):
@@ -262,7 +264,7 @@ class GroupsOfTarget(_Groups):
         return asked
 
     def _alter(self, group: str, starts: Mapping[Partition, int]) -> int:
-        """Ask for start offsets, even for none; return the number of requests."""
+        """Request start offsets, also if there are none; return the number of requests."""
         request, answers, take = alteration(group, starts)
         asked = 0
 
@@ -278,8 +280,8 @@ class GroupsOfTarget(_Groups):
         return asked
 
     def begin_above(self, group: str, starts: Mapping[Partition, int]) -> None:
-        """Restart partitions that have begun, with a state epoch above that of all earlier requests: those are refused
-        from then on.
+        """Restart partitions that have begun, with a state epoch above all earlier requests, which are refused from
+        then on.
         """
         keys = self._keys(group, starts)
         epochs = {key: state_epoch for key, (state_epoch, _) in self._epochs(group, keys).items()}
@@ -366,7 +368,7 @@ class GroupsOfTarget(_Groups):
 
 
 def _released(fetched: share_fetch.ShareFetchResponse) -> list[share_acknowledge.AcknowledgeTopic]:
-    """Return the acknowledgement that gives all back that was fetched."""
+    """Return the acknowledgement that releases all fetched records."""
     rpc = share_acknowledge
     found = [
         rpc.AcknowledgeTopic(

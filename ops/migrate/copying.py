@@ -1,8 +1,8 @@
 """Copies the records of a partition, each once, whichever process ends in between. Pure.
 
-Nothing about sent batches has to be remembered: the end of the target's log shows which are there, since the same
-records of the source become the same batches each time. A batch of a killed run that is still on its way then comes too
-late: its sequence was used (`batches.stamped`).
+Sent batches need not be remembered: the end of the target's log shows which ones it has, since the same records of the
+source become the same batches each time. A batch of a killed run that is still on its way then comes too late: its
+sequence was used (`batches.stamped`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from shareq.ops.migrate.ports import LogRange, Partition, SentBatch, Source, Tar
 from shareq.protocol.errors import MalformedMessage
 
 MOST_IN_FLIGHT: Final = 5
-"""Batches of one partition: a broker knows so many of a producer again. The first of a pass is alone: a broker that
-does not know the producer yet, or any more, takes any sequence, so it would take the second without the first.
+"""The most batches of one partition in flight: a broker recognises so many batches of a producer.
+
+The first batch of a pass goes alone: a broker that does not know the producer accepts any sequence, so it would accept
+the second batch without the first.
 """
 
 
 class _InFlight(NamedTuple):
-    """A step in progress: the batch sent for it, if any, and the position of the copy behind it. `step` has no batch
-    any more.
+    """A step in progress: the batch sent for it, if any, and the position of the copy after it.
+
+    `step` itself no longer has the batch.
     """
 
     step: Step
@@ -71,13 +74,13 @@ class PartitionCopy:
 
     @property
     def kept(self) -> OffsetSync:
-        """Return the last kept sync: everything before it can be compared."""
+        """The last kept sync: everything before it can be compared."""
         return self._kept[-1]
 
     def work(self, found: LogRange, there: int) -> Iterator[None]:
         """Copy the range found at the source, and note the progress.
 
-        The target's log ended at `there`. Yields at times, so that other partitions are copied, too.
+        The target's log ended at `there`. Yields from time to time, so that other partitions are copied, too.
 
         Raise Conflict for a target with records that are not of this migration, and the errors of the clusters.
         """
@@ -108,7 +111,7 @@ class PartitionCopy:
             raise Conflict(f"{self.name} ends at offset {there} at the target, the copy at {self.position.downstream}")
 
     def _pass(self, end: int, there: int) -> Iterator[None]:
-        """Copy until the end, or until something fails."""
+        """Copy until the end, or until an error."""
         self._in_flight.clear()
         self._window = 1
         self._go_back(there)
@@ -128,7 +131,7 @@ class PartitionCopy:
             self.position = self.position._replace(upstream=end)
 
     def _take(self, step: Step, ahead: OffsetSync, there: int) -> OffsetSync:
-        """Send the batch of a step, unless the target has it; return the copy's position then."""
+        """Send the batch of a step, unless the target has it; return the position of the copy after it."""
         after = ahead._replace(upstream=step.following)
         sent = None
         if step.batch is not None:
@@ -151,7 +154,7 @@ class PartitionCopy:
         return after
 
     def _settle(self) -> None:
-        """Wait for the first that is in flight."""
+        """Wait for the first batch in flight."""
         step, sent, expected, after = self._in_flight.popleft()
         if sent is not None:
             got = sent.appended()
@@ -174,7 +177,7 @@ class PartitionCopy:
         self._runs = Runs(sync.upstream)
 
     def _go_back(self, there: int) -> None:
-        """Begin again at the last sync that the target has, if it has lost confirmed records."""
+        """If the target has lost confirmed records, begin again at the last sync that it has."""
         if there >= self.position.downstream:
             return
         found = [sync for sync in self._kept if sync.downstream <= there]

@@ -1,4 +1,4 @@
-"""A data folder as one side of a migration: a separate broker serves it while the command runs, and ends with it."""
+"""A data folder as one side of a migration: another process serves it as a broker while the command runs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from shareq.client.errors import ClientError
 from shareq.client.security.config import SaslConfig
 
 Use = Literal["from", "to", "pretend"]
-"""The role of a folder: a source must exist, a target may be new. A new target to which nothing is written is not
-created; a temporary folder takes its place.
+"""The role of a folder: a source must exist, a target may be new.
+
+A new target is created only when something is written; before that, a temporary folder stands for it.
 """
 USER: Final = "shareq-migrate"
 STOP_S: Final = 60.0
-"""The time that the broker has to write everything out."""
+"""The seconds that the broker has for writing everything at its end."""
 
 
 class FolderRefused(ClientError):
-    """A folder that cannot be served: one line with the reason."""
+    """A folder that cannot be served. The message is one line with the reason."""
 
 
 def is_folder(text: str) -> bool:
@@ -32,12 +33,10 @@ def is_folder(text: str) -> bool:
 
 
 class FolderBroker:
-    """The broker of a folder. Only clients with its `login` can use it, which other users of the machine do not
-    have.
-    """
+    """The broker of a folder. Only clients with its `login` can use it; other users of the machine do not know it."""
 
     def __init__(self, folder: str, use: Use) -> None:
-        """Start it. Raises FolderRefused."""
+        """Start the broker. Raises FolderRefused."""
         password = secrets.token_urlsafe(32)
         self.login = SaslConfig("PLAIN", USER, password)
         command = [sys.executable, "-P", "-m", "shareq.ops.migrate.folder_process"]
@@ -62,7 +61,7 @@ class FolderBroker:
         return Address(host, int(port))
 
     def close(self) -> None:
-        """Let it write everything to disk, and end."""
+        """Stop the broker after it has written everything to disk."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:

@@ -40,7 +40,7 @@ _PROPERTIES: Final = {
 
 
 def main() -> None:
-    """Serve the folder until the parent has no more use for it."""
+    """Serve the folder until the parent has no more use for it, or ends."""
     wanted = json.loads(_line())
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     logging_setup.configure(logging_setup.parse_levels("WARNING"), "text")
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Return the first line, without a buffer that might hold bytes behind it."""
+    """Return the first line of standard input, unbuffered, so that the bytes after it stay unread."""
     found = bytearray()
     while not found.endswith(b"\n") and (byte := os.read(0, 1)):
         found += byte

@@ -1,4 +1,4 @@
-"""Ports to the groups of a migration's two clusters. Every call may raise ClientError."""
+"""The ports to the groups of a migration's two clusters. Every call may raise ClientError."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class StateRange(NamedTuple):
 
 
 class ShareState(NamedTuple):
-    """A share partition's state: the first unfinished offset, and the known states of those behind it. Ranges ascend,
-    and are disjoint.
+    """A share partition's state: the first unfinished offset, and the known states of the records after it.
+
+    Ranges ascend, and are disjoint.
     """
 
     start: int
@@ -63,8 +64,9 @@ class SourceGroups(Protocol):
         """Return the share partitions of which a share group has a state, and its starts; -1 if it has none yet."""
 
     def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
-        """Read states as a new leader does: from then on the old one confirms nothing more. None: the group has not
-        begun.
+        """Read states as a new leader does: the old one confirms nothing more from then on.
+
+        None: the group has not begun.
         """
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:
@@ -74,7 +76,7 @@ class SourceGroups(Protocol):
         """Return the running redrives."""
 
     def end_redrive(self, name: str) -> None:
-        """End a redrive where it is; letters not sent back yet stay in the queue."""
+        """Stop a redrive; letters that it has not sent back stay in the queue."""
 
 
 class TargetGroups(Protocol):
@@ -91,18 +93,20 @@ class TargetGroups(Protocol):
         """Return the delivery states that can be written; none if the cluster does not accept states from this user."""
 
     def expect(self, group: str, partitions: Collection[Partition]) -> None:
-        """Let the cluster get ready for states of share partitions: this changes none, and may take seconds."""
+        """Let the cluster prepare for states of share partitions. This changes no state, and may take seconds."""
 
     def begin(self, group: str, starts: Mapping[Partition, int]) -> int:
-        """Start a share group without members at these offsets, with no known states behind them; return the number of
-        requests needed. The cluster may carry out earlier requests late.
+        """Let a share group without members begin at these offsets, without known states; return the number of
+        requests.
+
+        The cluster may carry out earlier requests late.
         """
 
     def begin_above(self, group: str, starts: Mapping[Partition, int]) -> None:
         """Restart partitions that have begun: earlier requests are refused from then on."""
 
     def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
-        """Write the known state of share partitions that have begun."""
+        """Write the known states of share partitions that have begun."""
 
     def read(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState]:
         """Return states of partitions that have begun, without fencing; none if this user may not see them."""

@@ -2,8 +2,8 @@
 
 A share group's members may be at work. Its states are read as a new leader of the share partition reads them (KIP-932),
 with an epoch above all: later confirmations of the old leader are refused by its coordinator, and members get the error
-that makes them look for the leader again. So no confirmed acknowledgement is missing, and none is confirmed that is not
-moved.
+that makes them look for the leader again. So every acknowledgement that was confirmed is moved, and no later one is
+confirmed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HAS_MEMBERS: Final = "has members: stop them before the cut-over"
 
 
 class GroupOptions(NamedTuple):
-    """Patterns of groups, none for all; and if finished records may be delivered again when states cannot be moved."""
+    """Patterns of groups, none for all; and if records may be delivered again whose finished state cannot be moved."""
 
     groups: Sequence[str] = ()
     at_least_once: bool = False
@@ -58,7 +58,7 @@ class Groups:
     def planned_rows(self, topics: Collection[str], *, now: bool) -> Iterator[MigrationRow]:
         """Return a row for each group with progress in these topics; `now`: the cut-over is about to begin.
 
-        Groups refused here must not be taken over.
+        Groups that are refused here must not be taken over.
         """
         known = self._journal.known
         for group, has_members in sorted(self._old.consumer_groups().items()):
@@ -83,20 +83,20 @@ class Groups:
         yield from (row for _, row in self._redrives(topics))
 
     def _begun(self, topics: Collection[str]) -> Iterator[tuple[str, list[Partition]]]:
-        """Yield share groups, with the partitions of these topics that they have begun."""
+        """Yield each share group with the partitions of these topics that it has begun."""
         for group in filter(self._is_wanted, sorted(self._old.share_groups())):
             if found := [each for each in self._old.begun(group) if each[0] in topics]:
                 yield group, found
 
     def _redrives(self, topics: Collection[str]) -> Iterator[tuple[Redrive, MigrationRow]]:
-        """Return the redrives that write to these topics, or read letters there: behind a cut-over they must not."""
+        """Yield the redrives that write to these topics, or read letters in them: after a cut-over they must not."""
         for each in self._old.redrives():
             if each.queue in topics or each.target in topics or not each.target:
                 note = f"ends with the cut-over: {each.left} letters of {each.queue} were not looked at, and stay there"
                 yield each, MigrationRow("redrive", each.name, None, "left", note=note)
 
     def planned_configs(self) -> Iterator[MigrationRow]:
-        """Return a row for each property of a group."""
+        """Yield a row for each property of a group."""
         return self._config_rows("planned", dry_run=True)
 
     def _config_rows(self, done: Outcome, *, dry_run: bool) -> Iterator[MigrationRow]:
@@ -120,7 +120,7 @@ class Groups:
         handed: Mapping[journal.OfGroup, Handed],
         group: str,
     ) -> Partition | None:
-        """Return a partition of which the target has something that no run has written."""
+        """Return a partition in which the target has progress that no run has written; None if there is none."""
         known = self._journal.known
         for each in sorted(set(partitions).intersection(there)):
             if each[0] not in known.topics or (group, *known.copied(*each)) not in handed:
@@ -130,8 +130,9 @@ class Groups:
     def _set_configs(
         self, wanted: Mapping[str, Mapping[str, str]], *, dry_run: bool
     ) -> dict[tuple[str, str], BrokerError]:
-        """Set the properties of all groups at once; those refused are set one by one, each for all groups at once.
-        Return the errors of group and property.
+        """Set the properties of all groups at once; set refused ones again, one by one.
+
+        Return the errors by group and property.
         """
         refused = [(group, sorted(wanted[group])) for group in self._new.set_group_configs(wanted, dry_run=dry_run)]
         errors: dict[tuple[str, str], BrokerError] = {}
@@ -145,7 +146,7 @@ class Groups:
     # -- doing it
 
     def prepare(self, topics: Collection[str]) -> Iterator[MigrationRow]:
-        """Hand over properties, end redrives that write to these topics, and let the target get ready for states."""
+        """Copy properties, end redrives that write to these topics, and let the target prepare for states."""
         yield from self._config_rows("moved", dry_run=False)
         for group, found in self._begun(topics) if self._new.writable_states() else ():
             self._new.expect(group, found)
@@ -154,7 +155,7 @@ class Groups:
             yield row
 
     def take_over(self, partitions: Collection[Partition]) -> dict[str, Mapping[Partition, ShareState | None]]:
-        """Read the states of all share groups in these partitions. From here on the source confirms nothing more."""
+        """Read the states of all share groups in these partitions. The source confirms nothing more from here on."""
         states: dict[str, Mapping[Partition, ShareState | None]] = {}
         for group in filter(self._is_wanted, sorted(self._old.share_groups())):
             begun = [each for each in self._old.begun(group) if each in partitions]
@@ -166,7 +167,7 @@ class Groups:
     def move(
         self, partitions: Collection[Partition], states: Mapping[str, Mapping[Partition, ShareState | None]]
     ) -> Iterator[MigrationRow]:
-        """Hand over committed offsets and states. Those that an earlier run handed over belong to the target."""
+        """Write committed offsets and states to the target. Those that an earlier run wrote belong to the target."""
         for group in filter(self._is_wanted, sorted(self._old.consumer_groups())):
             yield from self._move_offsets(group, partitions)
         writable = self._new.writable_states()
@@ -237,7 +238,7 @@ class Groups:
         return self._hand_over(group, journal.state, noted, rows, write)
 
     def _lost(self, group: str, partition: Partition, moved: ShareState, writable: Collection[int]) -> str:
-        """Return the note about a share partition: the part of its state that the target cannot have."""
+        """Return the note about a share partition: the part of its state that the target cannot store."""
         again = 0 if writable else moved.count(DONE)
         found = f"{partition[0]}: {again} records that are done come again" if again else partition[0]
         delayed = sum(each.last - each.first + 1 for each in moved.ranges if each.state == 0 and each.deliveries)
@@ -246,9 +247,9 @@ class Groups:
         return found
 
     def verified_rows(self, topics: Collection[str]) -> Iterator[MigrationRow]:
-        """Return a row for each offset handed over: if the group is at that offset, or has advanced from it.
+        """Return a row for each offset written: equal if the group is there, or has advanced from it.
 
-        Everything that was handed over of share groups is compared, record by record, where the target shows it.
+        States of share groups are compared completely, record by record, if the target shows them.
         """
         names = {each.topic_id: name for name, each in self._journal.known.topics.items() if name in topics}
         for group, handed in self._handed(self._journal.known.offsets, names):
@@ -265,7 +266,7 @@ class Groups:
     def _handed(
         self, handed: Mapping[journal.OfGroup, Handed], names: Mapping[str, str]
     ) -> list[tuple[str, dict[Partition, Handed]]]:
-        """Return the handed over positions by group."""
+        """Return the positions already written, by group."""
         found: dict[str, dict[Partition, Handed]] = {}
         for (group, topic_id, number), each in sorted(handed.items()):
             if topic_id in names and self._is_wanted(group):
@@ -280,7 +281,10 @@ class Groups:
         rows: list[MigrationRow],
         write: Callable[[], None],
     ) -> list[MigrationRow]:
-        """Write what a group gets, noted before and after. Return its rows; refused if the target refuses it."""
+        """Write the progress of a group, with an entry in the journal before and after.
+
+        Return its rows, refused if the target refuses.
+        """
         copied = {self._journal.known.copied(*partition): each for partition, each in handed.items()}
         if not copied:
             return rows
@@ -317,7 +321,7 @@ def _verified(
 
 
 def _with_state(row: MigrationRow, handed: Handed, found: ShareState | None) -> MigrationRow:
-    """Return the row of a share partition with the right start, according to the states of records behind it."""
+    """Complete the row of a share partition with the right start: compare the states of records behind it."""
     given = ShareState(handed.offset, handed.ranges)
     if not handed.takes_ranges or found is None:
         why = "does not show" if handed.takes_ranges else "does not take"

@@ -32,18 +32,19 @@ FORMAT: Final = 2
 Copied = tuple[str, int]
 """A partition at the target, by its topic's id."""
 OfGroup = tuple[str, str, int]
-"""Group, topic's id, partition."""
+"""A group, a topic's id, and a partition."""
 Entry = tuple[Mapping[str, Any], Mapping[str, Any]]
-"""Key and value."""
+"""A key and a value."""
 
 
 class NotAJournal(ValueError):
-    """Records that no release of this command wrote, or a newer one."""
+    """A topic whose records were not written by this command, or by a newer release."""
 
 
 class MovedTopic(NamedTuple):
-    """A topic of the target that the migration makes. `topic_id` is "" before it is known to be made; a final one is
-    opened for producers, and copied no more.
+    """A topic of the target that the migration creates.
+
+    `topic_id` is "" until its creation is known; a final topic is open for producers, and is not copied any longer.
     """
 
     topic_id: str = ""
@@ -62,26 +63,26 @@ class Handed(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A sync that is kept; its runs are in the record of the journal at this offset: there may be many."""
+    """A kept sync. Its runs, which may be many, are in the journal's record at this offset."""
 
     sync: OffsetSync
     at: int
 
 
 class _Tail(NamedTuple):
-    """The runs from the last of this many kept syncs up to the position."""
+    """The runs from the last of so many kept syncs up to the position."""
 
     kept: int
     runs: Sequence[int]
 
 
 def name_of(source_cluster_id: str) -> str:
-    """Return the name of the topic at the target."""
+    """Return the name of the journal's topic at the target."""
     return f"shareq-migrate.{source_cluster_id}.internal"
 
 
 class Journal:
-    """The journal's entries, replayed. Changed by `replay` alone."""
+    """The journal's entries, replayed. Only `replay` changes them."""
 
     def __init__(self) -> None:
         self.source = ""
@@ -95,7 +96,7 @@ class Journal:
         self.states: dict[OfGroup, Handed] = {}
 
     def replay(self, key: bytes, value: bytes, at: int) -> None:
-        """Take in the record at an offset. Raises NotAJournal."""
+        """Apply the record at an offset. Raises NotAJournal."""
         try:
             self._replay(json.loads(key), json.loads(value), at)
         except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -127,7 +128,7 @@ class Journal:
                 raise NotAJournal(f"kind {kind!r}")
 
     def _keep(self, copied: Copied, number: int, kept: _Kept) -> None:
-        """Keep a sync, and drop kept ones with a higher number: the target has lost those.
+        """Keep a sync, and drop kept ones with a higher number, which the target has lost.
 
         Compaction keeps the last record of each number, so higher ones may come first.
         """
@@ -147,7 +148,10 @@ class Journal:
         return self.topics[topic].topic_id, partition
 
     def syncs_of(self, copied: Copied) -> list[OffsetSync]:
-        """Return the syncs of a partition, ascending; the last is where its copy is. Empty before it has begun."""
+        """Return the syncs of a partition, ascending; the last is the position of its copy.
+
+        Empty before the copy has begun.
+        """
         found = self.kept_of(copied)
         position = self.positions.get(copied)
         is_behind = position is not None and found and position.upstream > found[-1].upstream
@@ -156,7 +160,7 @@ class Journal:
         return found
 
     def kept_of(self, copied: Copied) -> list[OffsetSync]:
-        """Return the syncs that are kept of a partition, ascending."""
+        """Return the kept syncs of a partition, ascending."""
         return [each.sync for each in self._kept.get(copied, {}).values()]
 
     def tail_of(self, copied: Copied) -> Sequence[int]:
@@ -165,7 +169,7 @@ class Journal:
         return tail.runs if tail is not None and tail.kept == len(self._kept.get(copied, ())) else ()
 
     def runs_at(self, copied: Copied, number: int) -> int:
-        """Return the offset of the journal's record with the runs in front of a sync that is kept."""
+        """Return the offset of the journal's record with the runs before a kept sync."""
         return self._kept[copied][number].at
 
 
@@ -185,12 +189,12 @@ def position(copied: Copied, sync: OffsetSync, kept: int, runs: Sequence[int]) -
 
 
 def verified(copied: Copied, sync: OffsetSync) -> Entry:
-    """Return the entry for compared records."""
+    """Return the entry that notes compared records."""
     return _key("verified", copied), sync._asdict()
 
 
 def kept(copied: Copied, number: int, sync: OffsetSync, runs: Sequence[int]) -> Entry:
-    """Return the entry of a sync that is kept; `number` counts from 0. The runs are those behind the sync before."""
+    """Return the entry of a kept sync; `number` counts from 0. The runs are those behind the previous sync."""
     return _key("sync", copied) | {"number": number}, {**sync._asdict(), "runs": list(runs)}
 
 
@@ -206,7 +210,7 @@ def state(group: str, copied: Copied, handed: Handed) -> Entry:
 
 
 def runs_in(value: bytes) -> list[int]:
-    """Return the runs of a record's value. Raises NotAJournal."""
+    """Return the runs in a record's value. Raises NotAJournal."""
     try:
         return [int(each) for each in json.loads(value)["runs"]]
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -214,7 +218,7 @@ def runs_in(value: bytes) -> list[int]:
 
 
 def encoded(entry: Entry) -> tuple[bytes, bytes]:
-    """Return key and value as they are written: the same bytes for the same key, since compaction compares them."""
+    """Return key and value as written: the same bytes for the same key, since compaction compares them."""
     key, value = (json.dumps(part, sort_keys=True, separators=(",", ":")).encode() for part in entry)
     return key, value
 

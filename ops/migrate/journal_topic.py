@@ -27,7 +27,7 @@ MOST_BYTES: Final = 256 << 10
 """The limits of one batch before compression: this many entries, or this many bytes, which its last entry may
 exceed."""
 NOTED_BYTES: Final = 64 << 20
-"""The bytes of records that notes may cover before they are written: after a kill this much is found out again."""
+"""The bytes of copied records whose notes may be unwritten: after a kill, so much is found out again."""
 
 
 class JournalTopic:
@@ -46,8 +46,9 @@ class JournalTopic:
         self.known = Journal()
 
     def read(self) -> bool:
-        """Read it; return True if it exists and names its writer. Raises Conflict for a topic that is no journal of
-        ours.
+        """Read the journal; return True if it exists and names its writer.
+
+        Raises Conflict for a topic that is no journal.
         """
         if self.name not in self._target.topics([self.name]):
             return False
@@ -76,7 +77,7 @@ class JournalTopic:
             raise Conflict(f"topic {self.name} at the target: {error}") from None
 
     def runs(self, copied: Copied, number: int) -> Sequence[int]:
-        """Return the runs in front of one of the syncs of a partition; those of kept ones are read again."""
+        """Return the runs before one of the syncs of a partition; those of kept syncs are read again."""
         if number == len(self.known.kept_of(copied)):
             return self.known.tail_of(copied)
         at = self.known.runs_at(copied, number)
@@ -86,7 +87,7 @@ class JournalTopic:
             raise Conflict(f"topic {self.name} at the target: offset {at}: {error}") from None
 
     def open(self) -> None:
-        """Create it, or continue it. The first entry says who writes to all topics that move, in every run."""
+        """Create the journal, or continue it. The first entry names the producer of all moved topics, in every run."""
         self._producer = self._target.producer()
         if not self.read():
             refusal = self._target.create(Topic(self.name, "", 1, False, CONFIGS))
@@ -96,8 +97,9 @@ class JournalTopic:
                 self.write([journal.migration(self._source, self._target.producer())])
 
     def note(self, entry: Entry, size: int) -> None:
-        """Write an entry together with others, later: one that may be missing after a kill. `size`: the bytes it is
-        about.
+        """Queue an entry, to be written later with others: it may be missing after a kill.
+
+        `size`: the bytes that it covers.
         """
         self._noted.append(entry)
         self._noted_bytes += size
@@ -105,12 +107,12 @@ class JournalTopic:
             self.write_notes()
 
     def write_notes(self) -> None:
-        """Write the entries noted so far."""
+        """Write the queued entries."""
         some, self._noted, self._noted_bytes = self._noted, [], 0
         self.write(some)
 
     def write(self, entries: Sequence[Entry]) -> None:
-        """Write entries down; they count once this returns. Raises Conflict if another run writes, too."""
+        """Write entries; they count once this returns. Raises Conflict if another run writes, too."""
         some: list[tuple[bytes, bytes]] = []
         size = 0
         for pair in map(journal.encoded, entries):
@@ -148,8 +150,10 @@ class JournalTopic:
         self._sequence += len(pairs)
 
     def _is_there(self) -> bool:
-        """Return whether a batch without an answer was taken. A target that was killed meanwhile may not recognise it:
-        Apache Kafka forgets producers whose batches have no time, or an old one.
+        """Return True if a batch without an answer was appended.
+
+        A target that was killed meanwhile may not recognise it: Apache Kafka forgets producers whose batches have no
+        time, or an old one.
         """
         end = self._target.ranges([self._partition])[self._partition].end
         for fetched in self._target.fetch(self._partition, self._end, end):

@@ -10,7 +10,9 @@ from shareq.ops.migrate.offset_syncs import find, located
 
 
 def downstream(journal: JournalTopic, copied: Copied, offsets: Iterable[int]) -> dict[int, int]:
-    """Return the target's offset of the first record that was copied at or behind each offset of the source."""
+    """Return, for each offset of the source, the target's offset of the first record copied from it or from a later
+    one.
+    """
     syncs = journal.known.syncs_of(copied)
     found: dict[int, int] = {}
     between: dict[int, list[int]] = {}

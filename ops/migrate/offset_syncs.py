@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 SPACING_BYTES: Final = 64 << 20
 MOST_SYNCS: Final = 1_000
-"""The syncs of one partition that are about as far apart as SPACING_BYTES; then they become sparser."""
+"""The most syncs of one partition that are about SPACING_BYTES apart; beyond that, they are farther apart."""
 MOST_NUMBERS: Final = 8_000
-"""The numbers of the runs between two syncs, but for those of one batch."""
+"""The most numbers of runs between two syncs, apart from those of one batch."""
 
 
 class OffsetSync(NamedTuple):
@@ -31,8 +31,9 @@ class OffsetSync(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place of an offset among syncs: below the sync with a number. `exact` is the target's, where it is known by
-    syncs alone.
+    """The place of an offset among syncs: it is below the sync with this number.
+
+    `exact` is the target's offset if the syncs alone give it.
     """
 
     number: int
@@ -40,14 +41,14 @@ class Place(NamedTuple):
 
 
 class Runs:
-    """The offsets of records behind a sync, in runs without gaps: `numbers` are gap, length, gap, length."""
+    """The offsets of records after a sync, as runs without gaps: `numbers` are gap, length, gap, length."""
 
     def __init__(self, upstream: int, numbers: Iterable[int] = ()) -> None:
         self.numbers = list(numbers)
         self._next = upstream + sum(self.numbers)
 
     def add(self, first: int, records: int) -> None:
-        """Take in records with ascending offsets from `first` on, which is behind all before."""
+        """Add records with ascending offsets from `first` on, which is after all others."""
         gap = first - self._next
         if gap or not self.numbers:
             self.numbers += gap, records
@@ -57,16 +58,16 @@ class Runs:
 
 
 def is_due(last: OffsetSync, position: OffsetSync, runs: Runs) -> bool:
-    """Return True if the position is far enough from the last sync to be kept as one."""
+    """Return True if the position is far enough from the last sync to be kept as a sync."""
     spacing = max(SPACING_BYTES, position.size // MOST_SYNCS)
     return position.size - last.size >= spacing or len(runs.numbers) >= MOST_NUMBERS
 
 
 def find(syncs: Sequence[OffsetSync], offset: int) -> Place:
-    """Return where an offset of the source lies among syncs, which ascend; the last is the copy's position.
+    """Return the place of a source's offset among syncs, which ascend; the last is the copy's position.
 
-    An offset below the first was removed at the source: its first record is the next one. One behind all that was
-    copied is the end of the copy.
+    An offset below the first was removed at the source, and counts as that of the first record. One after everything
+    copied counts as the end of the copy.
     """
     at = bisect_left(syncs, offset, key=lambda one: one.upstream)
     above = syncs[min(at, len(syncs) - 1)]
@@ -78,8 +79,9 @@ def find(syncs: Sequence[OffsetSync], offset: int) -> Place:
 
 
 def located(below: OffsetSync, numbers: Sequence[int], offsets: Sequence[int]) -> dict[int, int]:
-    """Return the target's offset of the first record at or behind each of the offsets, which ascend, by the runs behind
-    a sync.
+    """Return, for each of the ascending offsets, the target's offset of the first record at or after it.
+
+    `numbers` are the runs after the sync `below`.
     """
     found: dict[int, int] = {}
     upstream, downstream = below.upstream, below.downstream

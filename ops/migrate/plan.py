@@ -1,4 +1,4 @@
-"""The plan: which topics move, which do not, and why; decided before any change. Pure."""
+"""The plan: the topics that move, and those that do not, with the reasons; decided before any change. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shareq.protocol.errors import ErrorCode
 
 _LONGEST: Final = str(2**63 - 1)
 _SLACK_BYTES: Final = 1 << 20
-"""A batch that is encoded again may be somewhat larger than it was."""
+"""The bytes by which a batch may grow when it is encoded again."""
 STAGING: Final[Mapping[str, str]] = {
     "cleanup.policy": "delete",
     "compression.type": "producer",
@@ -24,7 +24,7 @@ STAGING: Final[Mapping[str, str]] = {
     "retention.bytes": "-1",
     "retention.ms": "-1",
 }
-"""Properties of a topic while it is copied: nothing of it is removed, changed or refused for its time."""
+"""Properties of a topic while it is copied: no record is removed, changed, or refused for its time."""
 _LARGEST_BATCH: Final = "max.message.bytes"
 _OF_A_CLUSTER: Final = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
 """Properties that name brokers of the source."""
@@ -33,7 +33,7 @@ _INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_
 
 
 class PlannedTopic(NamedTuple):
-    """A topic that moves. `configs` are the final ones, `left` those that the target does not accept."""
+    """A topic that moves. `configs` are the final ones, `left` are those that the target does not accept."""
 
     source: Topic
     ranges: tuple[LogRange, ...]
@@ -51,31 +51,34 @@ class PlannedTopic(NamedTuple):
         return [(self.name, number) for number in range(self.source.partitions)]
 
     def staged(self) -> Topic:
-        """Return the topic as it is made."""
+        """Return the topic as it is created."""
         largest = max(self.source.largest_batch, _SLACK_BYTES) + _SLACK_BYTES
         configs = {**self.configs, **STAGING, _LARGEST_BATCH: str(largest)}
         return self.source._replace(topic_id="", configs=configs)
 
     def final_change(self) -> tuple[dict[str, str], list[str]]:
-        """Return the properties to set when it is copied, and those that get their defaults again."""
+        """Return the properties to set after the copy, and those to reset to their defaults."""
         staged = {*STAGING, _LARGEST_BATCH}
         return dict(self.configs), sorted(staged - set(self.configs))
 
 
 def is_wanted(name: str, patterns: Sequence[str]) -> bool:
-    """Return True if a name was selected; without a selection, all are."""
+    """Return True if a name matches a pattern; without patterns, always."""
     return not patterns or any(fnmatchcase(name, each) for each in patterns)
 
 
 def moves(name: str, is_internal: bool, patterns: Sequence[str]) -> bool:
-    """Return True if a topic can move: clusters create their internal topics themselves."""
+    """Return True if a topic can move: internal topics cannot, as clusters create their own."""
     if is_internal or name in _INTERNAL or name.startswith(_OWN):
         return False
     return is_wanted(name, patterns)
 
 
 def refusal(source: Topic, there: Topic | None, ends: Sequence[int], journal: Journal) -> str | None:
-    """Return why a topic cannot be copied in the target's present state; None if it can. `ends`: of its logs there."""
+    """Return why a topic cannot be copied in the target's present state; None if it can.
+
+    `ends`: the ends of its logs there.
+    """
     known = journal.topics.get(source.name)
     if there is None:
         return "it was moved, and was deleted at the target" if known is not None and known.is_final else None
@@ -91,9 +94,9 @@ def refusal(source: Topic, there: Topic | None, ends: Sequence[int], journal: Jo
 
 
 def taken(topic: Topic, try_to_make: Callable[[Topic], BrokerError | None]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the properties of a topic that the target takes, and why it does not take the others.
+    """Return the properties of a topic that the target accepts, and the reasons for refusing the others.
 
-    `try_to_make` has the target check a topic, and make nothing. Raises refusals for other reasons.
+    `try_to_make` has the target check a topic without creating it. Raises refusals for other reasons.
     """
     wanted = {name: value for name, value in topic.configs.items() if name not in _OF_A_CLUSTER}
     left = {name: "names brokers of the source" for name in topic.configs if name in _OF_A_CLUSTER}
@@ -115,7 +118,7 @@ def _refused(error: BrokerError | None) -> str | None:
 
 
 def planned_rows(topic: PlannedTopic) -> list[MigrationRow]:
-    """Return the rows of a topic before anything is done."""
+    """Return the rows of a topic in the plan."""
     note = "" if topic.is_new else "goes on where it was"
     rows = [MigrationRow("topic", topic.name, None, "planned", note=note), *left_rows(topic)]
     for (_, number), found, size in zip(topic.partitions, topic.ranges, topic.sizes, strict=True):

@@ -1,4 +1,4 @@
-"""Ports to a migration's two clusters.
+"""The ports to a migration's two clusters.
 
 Every call may raise ClientError; the caller retries none, except a sent batch.
 """
@@ -33,7 +33,7 @@ class Topic(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Some of the source's records, and how long it took to read them."""
+    """Some of the source's records, and the time that it took to read them."""
 
     size: int
     records: int
@@ -41,12 +41,12 @@ class Sample(NamedTuple):
 
 
 class SentBatch(Protocol):
-    """A batch on its way."""
+    """A batch that was sent."""
 
     def appended(self) -> int | None:
-        """Wait, and return the offset of the batch; None if the broker has had it before, and does not report where.
+        """Wait, and return the offset of the batch; None if the broker had it already, and does not report where.
 
-        Raises ClientError: then it may be in the log or not, or come there later.
+        Raises ClientError: the batch may be in the log, or may still arrive there later.
         """
 
 
@@ -56,7 +56,7 @@ class Source(Protocol):
     def cluster_id(self) -> str: ...
 
     def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
-        """Return the topics that are `wanted`, by name and by whether they are internal. Others are not asked about."""
+        """Return the topics that `wanted` accepts by name and by being internal. Others are not requested."""
 
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]: ...
 
@@ -79,7 +79,7 @@ class Target(Protocol):
     def cluster_id(self) -> str: ...
 
     def topics(self, names: Collection[str]) -> Mapping[str, Topic]:
-        """Return the topics that exist, of those given."""
+        """Return those of the topics that exist."""
 
     def create(self, topic: Topic) -> BrokerError | None:
         """Create a topic; return the error with which the cluster refuses it, None without one."""
@@ -88,7 +88,7 @@ class Target(Protocol):
         """Return the error with which the cluster refuses the properties of a topic; creates nothing."""
 
     def set_configs(self, changes: Mapping[str, tuple[Mapping[str, str], Collection[str]]]) -> None:
-        """Set and take back properties of topics."""
+        """Set properties of topics, and remove others."""
 
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]: ...
 
@@ -101,7 +101,7 @@ class Target(Protocol):
         """Send a batch. At most `MOST_IN_FLIGHT` of one partition are on their way."""
 
     def pause(self, error: ClientError) -> None:
-        """Wait before a failed request is tried again. Raises Unreachable when that has been done for long enough."""
+        """Wait before a failed request is retried. Raises Unreachable after retrying for long enough."""
 
     def progressed(self) -> None:
-        """Note that what was tried again has succeeded."""
+        """Note that a retried request has succeeded."""

@@ -1,4 +1,4 @@
-"""The report of a migration: a row for each object that moves, moved, or does not. Pure."""
+"""The report of a migration: a row for each object that moves, has moved, or does not move. Pure."""
 
 from __future__ import annotations
 

@@ -22,20 +22,23 @@ from shareq.ops.migrate.report import FAILED, MigrationRow
 from shareq.ops.migrate.verification import compare
 
 OPENED_TOGETHER: Final = 100
-"""Topics that get their properties in one request."""
+"""The number of topics that get their properties in one request."""
 MOST_ROUNDS: Final = 20
-"""The rounds of a copy while producers go on; each has less to do than the one before, if it is faster than they."""
+"""The most rounds of a copy while producers go on.
+
+Each is smaller than the last, if copying is faster than producing.
+"""
 
 
 class Options(NamedTuple):
-    """The options of a run: patterns of topics, all without any; and whether this is the end of the migration."""
+    """The options of a run: patterns of topics (none: all), and if this run is the end of the migration."""
 
     topics: Sequence[str] = ()
     cut_over: bool = False
 
 
 class Progress(NamedTuple):
-    """Called with the planned bytes (None: unknown), and with each copied or compared batch."""
+    """A function called with the planned bytes (None: unknown), and with each copied or compared batch."""
 
     planned: Callable[[int | None], None] = lambda _: None
     copied: Callable[[int], None] = lambda _: None
@@ -46,7 +49,10 @@ class Progress(NamedTuple):
 
 NO_PROGRESS: Final = Progress()
 AT_ONCE: Final = 4
-"""Partitions that are copied in turns: what one has sent is taken while others are read. Each holds some answers."""
+"""The partitions that are copied in turns: the answers of one are awaited while others are read.
+
+Each holds some answers.
+"""
 
 
 class Planned(NamedTuple):
@@ -57,7 +63,7 @@ class Planned(NamedTuple):
 
 
 class Migration:
-    """A migration from one cluster to another. `access_of` both clusters, if rights move, too."""
+    """A migration from one cluster to another. `access_of` is given for both clusters if rights move, too."""
 
     def __init__(
         self,
@@ -85,7 +91,7 @@ class Migration:
     # -- the plan
 
     def plan(self) -> Planned:
-        """Return the plan. Changes nothing, at either cluster."""
+        """Return the plan, without a change at either cluster."""
         self._journal.read()
         wanted = self._source.topics(lambda name, is_internal: plan.moves(name, is_internal, self._options.topics))
         there = self._target.topics([each.name for each in wanted])
@@ -145,7 +151,7 @@ class Migration:
         return plan.total_row(offsets, size, self._source.sample(left))
 
     def _position(self, topic: PlannedTopic, partition: Partition, found: LogRange) -> OffsetSync:
-        """Return the position of a partition's copy; the end of everything if its copy is final."""
+        """Return the position of a partition's copy; the end of everything if the copy is final."""
         known = self._journal.known.topics.get(topic.name)
         if topic.is_new or known is None:
             return OffsetSync(found.start)
@@ -177,7 +183,7 @@ class Migration:
         """Take over the progress of groups, copy the records added meanwhile, and open the target. Return the rows of
         groups; the rows of partitions are updated.
 
-        Steps that take long, or do not depend on clients' work, come first: from the take-over on, clients wait.
+        Long steps, and those that do not depend on clients' work, come first: from the take-over on, clients wait.
         """
         partitions = dict.fromkeys(each for topic in planned.topics for each in topic.partitions)
         open_topics = [each for each in planned.topics if not self._is_final(each)]
@@ -206,7 +212,7 @@ class Migration:
         return rows
 
     def _obstacles(self, planned: Planned, partitions: Collection[Partition]) -> list[MigrationRow]:
-        """Return why the cut-over must not begin."""
+        """Return the rows that show why the cut-over must not begin."""
         names = {each.name for each in planned.topics}
         found = [row for row in self._groups.planned_rows(names, now=True) if row.outcome in FAILED]
         for (topic, number), offset in sorted(self._source.undecided(partitions).items()):
@@ -223,7 +229,7 @@ class Migration:
         return not _has_failed(compared)
 
     def _open(self, topics: Sequence[PlannedTopic]) -> None:
-        """Give topics their own properties; from then on they belong to the target."""
+        """Give topics their final properties; from then on they belong to the target."""
         self._target.set_configs({each.name: each.final_change() for each in topics})
         known = self._journal.known.topics
         self._journal.write([journal.topic(each.name, known[each.name]._replace(is_final=True)) for each in topics])
@@ -277,7 +283,7 @@ class Migration:
         return known is not None and known.is_final
 
     def _compare(self, topics: Sequence[PlannedTopic]) -> dict[str, list[MigrationRow]]:
-        """Return the rows of topics' partitions. Records compared before are not read again."""
+        """Return the rows of topics' partitions. Records that were compared before are not read again."""
         open_topics = [each for each in topics if not self._is_final(each)]
         there = self._target.ranges([each for topic in open_topics for each in topic.partitions])
         rows = {topic.name: [self._verified(each, there[each]) for each in topic.partitions] for topic in open_topics}
@@ -289,7 +295,7 @@ class Migration:
         return rows
 
     def _after_the_end(self, partition: Partition, found: LogRange) -> MigrationRow:
-        """Return the row of a partition opened for producers at the target: nothing is copied any longer."""
+        """Return the row of a partition that is open for producers at the target: nothing more is copied."""
         position = self._journal.known.positions[self._journal.known.copied(*partition)]
         row = MigrationRow(
             "records",
@@ -304,7 +310,7 @@ class Migration:
     # -- comparing
 
     def verify_only(self) -> Iterator[MigrationRow]:
-        """Compare the copies, from their start on, with the journal's account of the source. Changes nothing."""
+        """Compare the copies, from their start on, with the journal's record of the source. Changes nothing."""
         if not self._journal.read():
             raise Conflict(f"there is no topic {self._journal.name} at the target: nothing was moved to it from here")
         known = self._journal.known
@@ -332,7 +338,7 @@ class Migration:
         return row
 
     def _compared(self, partition: Partition, there: LogRange, begin: OffsetSync) -> MigrationRow:
-        """Return the row of a partition. Its syncs are compared: while it is copied, the kept ones."""
+        """Return the row of a compared partition. Its syncs are compared; while it is copied, only the kept ones."""
         syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
         position = syncs[-1]
         found = compare(self._target, partition, there, syncs, begin, self._progress.compared)
@@ -350,7 +356,7 @@ class Migration:
 
 
 def in_turns(works: Iterator[Iterator[None]]) -> None:
-    """Do works to their ends, some of them a step each in turn."""
+    """Run iterators to their ends, several at a time, one step of each in turn."""
     under_way = deque(islice(works, AT_ONCE))
     while under_way:
         work = under_way.popleft()
@@ -365,7 +371,7 @@ def _has_failed(rows: Mapping[str, Sequence[MigrationRow]]) -> bool:
 
 
 def _late(row: MigrationRow, found: LogRange) -> MigrationRow:
-    """Return the row of a moved partition, according to the source's log now."""
+    """Return the row of a moved partition, corrected by the source's log now."""
     if row.source_end is None or found.end <= row.source_end:
         return row
     note = f"offsets {row.source_end} to {found.end - 1} came after the cut-over, and are at the source alone"

@@ -1,4 +1,4 @@
-"""States of share partitions: with the target's offsets, in requests, and compared with those handed over. Pure."""
+"""States of share partitions: translated to the target's offsets, split into requests, and compared. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shareq.ops.migrate.ports import Partition
 from shareq.protocol.share import TERMINAL, RecordState
 
 MOST_RANGES: Final = 10_000
-"""The ranges of states that one request has: the coordinator takes them in one turn."""
+"""The most ranges of states in one request, which the coordinator handles in one turn."""
 DONE: Final = TERMINAL | {RecordState.ARCHIVING}
 
 
@@ -24,8 +24,7 @@ def offsets_in(state: ShareState) -> set[int]:
 def translated(state: ShareState, at: Mapping[int, int], writable: Collection[int]) -> ShareState:
     """Return a state with the target's offsets; ranges without a record there are left out.
 
-    A record whose dead letter may not be written yet is available again if the target cannot store that, among the
-    `writable` states.
+    A record whose dead letter may not be written yet becomes available again if `writable` lacks the state "archiving".
     """
     ranges = [
         StateRange(at[each.first], at[each.last + 1] - 1, each.state if each.state in writable else 0, each.deliveries)
@@ -36,7 +35,7 @@ def translated(state: ShareState, at: Mapping[int, int], writable: Collection[in
 
 
 def pieces(states: Mapping[Partition, ShareState]) -> Iterator[dict[Partition, ShareState]]:
-    """Yield the states in requests of at most about MOST_RANGES ranges."""
+    """Yield the states in pieces for requests, of at most about MOST_RANGES ranges."""
     some: dict[Partition, ShareState] = {}
     ranges = 0
     for each, state in states.items():
@@ -52,8 +51,7 @@ def pieces(states: Mapping[Partition, ShareState]) -> Iterator[dict[Partition, S
 class Comparison(NamedTuple):
     """A comparison of the records behind both starts.
 
-    It counts the records that the group has finished since, and those whose state cannot follow from the one handed
-    over.
+    It counts the records that the group has finished since, and those whose state cannot follow from the moved one.
     """
 
     gone_on: int
@@ -61,7 +59,7 @@ class Comparison(NamedTuple):
 
 
 def compared(given: ShareState, found: ShareState) -> Comparison:
-    """Compare the states handed over with the target's, record by record; members may have continued there."""
+    """Compare the moved states with the target's, record by record; members may have continued there."""
     start = max(given.start, found.start)
     points = {start, *(point for each in (*given.ranges, *found.ranges) for point in (each.first, each.last + 1))}
     gone_on = differ = 0
@@ -77,7 +75,7 @@ def compared(given: ShareState, found: ShareState) -> Comparison:
 
 
 _Known = tuple[int, int]
-"""State and deliveries."""
+"""A state and a number of deliveries."""
 
 
 def _known(state: ShareState, offset: int) -> _Known:
@@ -88,7 +86,7 @@ def _known(state: ShareState, offset: int) -> _Known:
 
 
 def _may_follow(before: _Known, now: _Known) -> bool:
-    """Return whether a record's present state can follow from the state handed over."""
+    """Return True if a record's present state can follow from the moved one."""
     if before[0] in TERMINAL and now[0] != before[0]:
         return False
     if before[0] == RecordState.ARCHIVING and now[0] not in (RecordState.ARCHIVING, RecordState.ARCHIVED):

@@ -12,7 +12,7 @@ from shareq.protocol.errors import MalformedMessage
 
 
 class Compared(NamedTuple):
-    """A comparison of the target with the source; `difference` describes the first difference, None without one."""
+    """A comparison of the target with the source; `difference` describes the first difference, or is None."""
 
     upto: OffsetSync
     difference: str | None
@@ -26,8 +26,9 @@ def compare(
     begin: OffsetSync,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Compared:
-    """Compare records and checksums from `begin` on, which was compared, to the last of the syncs. The target has what
-    was `found`.
+    """Compare records and checksums from `begin`, up to which all was compared before, to the last sync.
+
+    The target has the records in `found`.
     """
     left = [sync for sync in syncs if sync.downstream > begin.downstream]
     if not left:

@@ -1,1 +1,1 @@
-"""The parts that `shareq.testing` puts into the brokers that it starts: time that moves, faults, a transcript."""
+"""The parts that `shareq.testing` adds to the brokers that it starts: movable time, faults, a transcript."""

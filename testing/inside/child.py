@@ -1,4 +1,4 @@
-"""A broker in a process of its own, as a test started it: `shareq serve`, and a socket on which the test controls it.
+"""The broker process of a test: `shareq serve`, and a socket by which the test controls it.
 
     test -> broker   {"id": 1, "do": "advance", "with": {"ms": 31000}}
     broker -> test   {"id": 1, "ok": 31000} or {"id": 1, "error": "..."}; first {"ready": [...], "metrics": ...}
@@ -57,7 +57,7 @@ def _ended(code: int, line: str) -> int:
 
 
 class _Channel:
-    """The broker's end of the control."""
+    """The broker's end of the control socket."""
 
     def __init__(self, control: socket.socket, inside: Inside, own_dir: str | None) -> None:
         self._control = control
@@ -66,7 +66,7 @@ class _Channel:
         self._rest = b""
 
     def begin(self, server: Server, _console_url: str | None) -> None:
-        """Say that the server listens, and take commands."""
+        """Report that the server listens, and accept commands."""
         self._inside.attach(server)
         asyncio.get_running_loop().add_reader(self._control, self._read)
         self._send({"ready": server.addresses, "metrics": server.metrics_url, "records": server.records_api_url})

@@ -1,4 +1,4 @@
-"""Time of an event loop that can be moved ahead: deadlines come at once, in their order, each at its time."""
+"""The time of an event loop that can be moved ahead: timers become due at once, each in its order and at its time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Final
 
 TICKS: Final = 3
-"""Turns of the loop that what a timer began gets before the next timer: appends are answered in the turn after them."""
+"""The turns of the loop between two timers, for the work that the first one began: appends are answered in the next
+turn.
+"""
 SETTLE_TICKS: Final = 10
 MOST_STEPS: Final = 5_000
-"""Steps of one move: timers that are closer together than its length by this are called together, in their order."""
+"""The most steps of one move: timers that are closer than a step are called together, in their order."""
 
 
 class Timer:
@@ -28,7 +30,7 @@ class Timer:
 
 
 class SteppedClock:
-    """`Clock` over a loop, `ahead_ms` ahead of it. Durations (`now_ns`) stay real.
+    """A clock over a loop, `ahead_ms` ahead of it. Durations (`now_ns`) stay real.
 
     One timer of the loop stands for all that are scheduled here, so that they can be called before it.
     """
@@ -101,7 +103,7 @@ class SteppedClock:
         return self._timers[0][0] if self._timers else None
 
     def _call_due(self) -> None:
-        """Call the due timers. Those that they set for now are called with the next step, or the next alarm."""
+        """Call the due timers. Timers that these set for now are called with the next step, or the next alarm."""
         now, due = self.now_ms(), []
         while (at_ms := self._next_ms()) is not None and at_ms <= now:
             due.append(heapq.heappop(self._timers)[2])

@@ -18,9 +18,10 @@ class _UnsyncedFile(OsFile):
 
 
 class TestFs(OsFs):
-    """`Fs` of a test's broker. Unless `durable`, nothing is synced: a test's own folder need not outlive the machine.
+    """The `Fs` of a test's broker. Unless `durable`, nothing is synced: a test's own folder need not survive a power
+    loss.
 
-    `full`: the file system reports to the broker that no byte is left, but still stores what it writes.
+    `full`: the file system reports that no byte is left, but still stores what the broker writes.
     """
 
     __test__ = False  # no class of tests

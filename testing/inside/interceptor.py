@@ -1,6 +1,6 @@
 """The interceptor between a test broker's connections and its dispatcher: faults by rule, and the transcript.
 
-A request that is held, delayed or whose answer is dropped parks its connection, as one that the broker is slow with.
+A request that is held or delayed, or whose answer is dropped, blocks its connection as any slow request does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WHY: Final = "a fault of shareq.testing"
 
 
 class _Relay:
-    """A callback that passes on the arrival of an answer."""
+    """A callback that passes on an answer when it comes."""
 
     __slots__ = ("_then",)
 
@@ -41,8 +41,10 @@ class _Relay:
 
 @dataclass(slots=True)
 class _Active:
-    """An active rule. `seen` counts the requests it matches, `hits` those it was applied to; `held` are functions that
-    release waiting ones.
+    """An active rule.
+
+    `seen` counts the requests that match, `hits` those to which it was applied; `held` are functions that release
+    waiting ones.
     """
 
     rule: Rule
@@ -53,7 +55,7 @@ class _Active:
 
 @dataclass(slots=True)
 class _Call:
-    """One request on its way: its connection, its handler behind this, and its line of the transcript."""
+    """A request in progress: its connection, the next handler, and its line of the transcript."""
 
     connection: Connection
     handle: FrameHandler
@@ -63,7 +65,10 @@ class _Call:
 
 
 class Interceptor:
-    """The handlers of all connections of one broker. `on_crash` ends it as a crash does. On the loop's thread."""
+    """The handlers of all connections of one broker.
+
+    `on_crash` ends the broker as a crash does. For the loop's thread.
+    """
 
     def __init__(self, transcript: Transcript, on_crash: Callable[[], None]) -> None:
         self.transcript = transcript
@@ -112,7 +117,7 @@ class Interceptor:
     # -- connections
 
     def handlers(self, broker: Broker) -> Callable[[Connection], FrameHandler]:
-        """Return the maker of a connection's handler, for `Seams.handlers`."""
+        """Return the function that makes a connection's handler, for `Seams.handlers`."""
         self._broker = broker
         self.transcript.topic_name = self._topic_name
         return self._handler_for
@@ -150,7 +155,7 @@ class Interceptor:
     # -- rules
 
     def _meant(self, call: _Call) -> _Active | None:
-        """Return the first rule that is about a request and counts it."""
+        """Return the first rule that matches a request and, by the number of matches, applies to it."""
         header = call.header
         if header is None:
             return None
@@ -241,7 +246,7 @@ class Interceptor:
         return self._watched(call, slot)
 
     def _drop_answer(self, call: _Call) -> Reply:
-        """Handle the request; instead of its answer the connection ends."""
+        """Handle the request, and close the connection instead of answering."""
         outer = AnswerSlot(call.connection, parks=True)
 
         def dropped(frame: Buffer | None) -> None:
@@ -299,7 +304,7 @@ class Interceptor:
             slot.report_to(_Relay(lambda: then(slot.frame)))
 
     def _watched(self, call: _Call, reply: Reply) -> Reply:
-        """Return the same reply, noted in the transcript when it comes."""
+        """Return the reply, which is noted in the transcript when it comes."""
         entry, connection = call.entry, call.connection
         if not isinstance(reply, AnswerSlot):
             entry.answer(reply, connection.now_ns())
@@ -317,7 +322,7 @@ class Interceptor:
 
 
 def refusable(api: ApiKey) -> bool:
-    """Return True if answers of an API have a place for an error."""
+    """Return True if answers of an API have a field for an error."""
     from shareq.broker.dispatch.coroutines import plain_handler
     from shareq.broker.dispatch.route import Route
     from shareq.broker.dispatch.table import HANDLERS

@@ -1,4 +1,4 @@
-"""A process that has imported the broker and forks one for each test that wants it in a process of its own.
+"""A process that has imported the broker, and forks itself for each test that wants a broker in its own process.
 
     test -> nursery   {"arguments": [...], "environment": {...}, "cwd": "...", ...} with descriptors: control, log
                       or {"command": [...], ...} with descriptors: standard output, log
@@ -25,11 +25,11 @@ _PR_SET_PDEATHSIG: Final = 1
 _MOST_OPEN: Final = 256  # descriptors: the nursery has a handful
 
 Children = dict[int, str | None]
-"""The temporary folder of each child, by process id, which is removed with the test."""
+"""The temporary folder of each child, by process id; it is removed with the test."""
 
 
 def main(descriptor: int) -> None:
-    """Serve the test at the other end of a socket until that closes."""
+    """Serve the test at the other end of a socket until the socket closes."""
     own = socket.socket(fileno=descriptor)
     _import_everything()
     wake, wakes = socket.socketpair()
@@ -130,7 +130,7 @@ def _child(own: socket.socket, wanted: dict[str, Any], descriptors: list[int]) -
 
 
 def _die_with_parent() -> None:
-    """Have the kernel (Linux) kill this process when the nursery ends, in whatever way."""
+    """Have the kernel (Linux) kill this process when the nursery ends, however it ends."""
     if sys.platform != "linux":
         return
     import ctypes

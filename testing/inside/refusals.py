@@ -1,4 +1,4 @@
-"""Answers with an error in the place that the error has in an answer of its kind."""
+"""Answers that refuse a request with an error code, in the field that such answers have for it."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _OF_REQUESTS: Final = frozenset(
         ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
-"""Errors that Fetch, ShareFetch and ShareAcknowledge have for the whole request; all others are a partition's."""
+"""The errors that Fetch, ShareFetch and ShareAcknowledge return for the whole request; all others are a partition's."""
 
 
 def can_refuse(bound: BoundRoute) -> bool:
-    """Return True if an answer of this kind has a place for an error."""
+    """Return True if an answer of this kind has a field for an error."""
     return bound.route.failed is not None
 
 
 def must_ask_again(request: Message, code: ErrorCode) -> bool:
-    """Return True if the refused partitions are not in the request: the client is to name them again first."""
+    """Return True if the request does not name the refused partitions: the client has to name them again first."""
     return isinstance(request, FetchRequest) and request.session_id != 0 and code not in _OF_REQUESTS
 
 
 def refused(bound: BoundRoute, request: Message, code: ErrorCode) -> Pending[Message]:
-    """Return the answer to a request that is refused; nothing of it is done. A share session goes on, as it would."""
+    """Return the answer to a refused request, which has no effect, except that a share session continues."""
     if isinstance(request, fetches.ShareFetchRequest) and code not in _OF_REQUESTS:
         return _share_fetch(bound, request, code)
     if isinstance(request, acks.ShareAcknowledgeRequest) and code not in _OF_REQUESTS:
@@ -64,7 +64,7 @@ def _handled(bound: BoundRoute, request: Message) -> Pending[Message]:
 
 
 def _share_fetch(bound: BoundRoute, request: fetches.ShareFetchRequest, code: ErrorCode) -> Pending[Message]:
-    """Open the session or go on with it; then refuse each of its partitions, and each acknowledgement."""
+    """Open the session or continue it, and refuse each partition and each acknowledgement."""
     asked = copy.copy(request)
     acked = {
         (topic.topic_id, row.partition_index)
@@ -105,7 +105,7 @@ def _share_fetch(bound: BoundRoute, request: fetches.ShareFetchRequest, code: Er
 
 
 def _share_acknowledge(bound: BoundRoute, request: acks.ShareAcknowledgeRequest, code: ErrorCode) -> Pending[Message]:
-    """Go on with the session; refuse each partition."""
+    """Continue the session, and refuse each partition."""
     asked = copy.copy(request)
     asked.topics = []
 

@@ -18,10 +18,10 @@ _TOPICS: Final = ("topic", "topic_name", "name")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The choice of requests and what happens to them.
+    """The choice of requests, and what happens to them.
 
-    It matches requests of `api` that fit all fields that are not None, of these only the `nth`, counted from 1, or the
-    first `times`. `seconds` is of a delay, `code` of an error.
+    It matches requests of `api` that fit all fields that are not None; of these only the `nth`, counted from 1, or the
+    first `times`. `seconds` belongs to a delay, `code` to an error.
     """
 
     number: int
@@ -37,22 +37,22 @@ class Rule:
 
     @property
     def reads_body(self) -> bool:
-        """True if the request itself has to be read to know if it is meant."""
+        """True if the request's body has to be read to match it."""
         return self.group is not None or self.topic is not None
 
     def counts(self, seen: int) -> bool:
-        """Return True if the rule applies to the `seen`th of the requests it matches, counted from 1."""
+        """Return True if the rule applies to the `seen`th request that matches, counted from 1."""
         if self.nth is not None:
             return seen == self.nth
         return self.times is None or seen <= self.times
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form in which it is sent."""
+        """Return the rule in the form sent to a broker."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_json(cls, sent: dict[str, Any]) -> Rule:
-        """Return the rule that was sent."""
+        """Return the rule in a form that `to_json` returned."""
         return cls(**{**sent, "api": ApiKey(sent["api"])})
 
 

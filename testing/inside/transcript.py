@@ -1,4 +1,4 @@
-"""The clients' requests and answers as lines: kept as bytes while they happen, read when a line is wanted."""
+"""The clients' requests and answers as lines: stored as bytes, and decoded when a line is wanted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ ENTRIES: Final = 1_000
 POLLS: Final = 200
 """The helpers' polls that are kept, apart from other requests, which their large number would displace."""
 FRAME_BYTES: Final = 32 * 1024
-"""The longest requests and answers that are kept. Only the size of longer ones is: a transcript has 77 MB at most."""
+"""The longest requests and answers that are kept, so that a transcript has 77 MB at most; of longer ones only the size.
+"""
 LONGEST_LINE: Final = 400
 MOST_ELEMENTS: Final = 4
 _CHANGES: Final = (ApiKey.PRODUCE, ApiKey.CREATE_TOPICS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
@@ -65,12 +66,12 @@ class Entry:
 
     @property
     def is_poll(self) -> bool:
-        """Return whether a helper of the test only looked."""
+        """True if a helper of the test sent this request only to look."""
         header = self.header
         return header is not None and header.client_id == CLIENT_ID and header.api_key not in _CHANGES
 
     def answer(self, frame: Buffer | None, now_ns: int) -> None:
-        """Take the answer, with its size in front; None: there is none."""
+        """Note the answer, with its size before it; None: no answer."""
         self._ended_ns = now_ns
         if frame is None:
             self._why = "no answer wanted"
@@ -84,11 +85,11 @@ class Entry:
             self._answer = bytes(frame)
 
     def close(self, why: str, now_ns: int) -> None:
-        """Take the end of the connection in place of an answer."""
+        """Note the end of the connection in place of an answer."""
         self._why, self._ended_ns = f"closed: {why}", now_ns
 
     def line(self, since_ms: int, topic_name: Callable[[bytes], str | None]) -> str:
-        """Format the line; times count from `since_ms`."""
+        """Return the line; times count from `since_ms`."""
         header = self.header
         seconds = (self.at_ms - since_ms) / 1000
         start = f"{seconds:9.3f}s #{self._number}"
@@ -140,7 +141,7 @@ class Line(NamedTuple):
 
 
 class Transcript:
-    """The last requests of all connections, the helpers' polls kept apart. On the loop's thread."""
+    """The last requests of all connections, and separately the helpers' polls. On the loop's thread."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
@@ -152,7 +153,7 @@ class Transcript:
         self.topic_name: Callable[[bytes], str | None] = lambda _topic_id: None
 
     def begin(self, connection: Connection, frame: bytes, header: RequestHeader | None) -> Entry:
-        """Begin the entry of a request that has come."""
+        """Begin the entry of a request that has arrived."""
         now_ms = self._now_ms()
         if self._since_ms is None:
             self._since_ms = now_ms
@@ -175,7 +176,7 @@ class Transcript:
         return self._shown(list(kept)[-last if last else 0 :])
 
     def end(self, last: int) -> list[Line]:
-        """Return the `last` requests that are no polls, and as many that are, oldest first."""
+        """Return the `last` requests without polls, and as many with them, oldest first."""
         return self._shown(merge(list(self._entries)[-last:], list(self._polls)[-last:], key=_turn))
 
     def _shown(self, entries: Iterable[Entry]) -> list[Line]:

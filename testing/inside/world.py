@@ -1,4 +1,4 @@
-"""One broker's side of the control: its seams, and the commands that a test sends it. On the loop's thread."""
+"""The broker's end of the control: its seams, and a test's commands. On the loop's thread."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ Reply = Callable[[Any], None]
 
 
 class Start(NamedTuple):
-    """The differences of a test's broker from another one: how far ahead its clock begins, and
-    whether it syncs files.
-    """
+    """The settings of a test's broker: how far ahead its clock begins, and if it syncs files."""
 
     ahead_ms: int = 0
     durable: bool = False
@@ -72,7 +70,7 @@ class Inside:
         self._server = server
 
     def run(self, name: str, arguments: dict[str, Any], reply: Reply) -> None:
-        """Carry out a command; the reply may come later. Raises what the command raises."""
+        """Carry out a command; the reply may come later. Raises the command's errors."""
         if name == "advance":
             assert self._clock is not None
             clock = self._clock
@@ -110,9 +108,9 @@ class Inside:
         data_folder_of(self._the_server().broker.services).disk.look()
 
     def _move_leader(self, topic: str, partition: int, away: bool) -> None:
-        """Move leadership to no broker, or back here.
+        """Move a partition's leadership to no broker, or back to this one.
 
-        The epoch stays: clients drop metadata of an older one than they have seen.
+        The epoch stays: clients drop metadata with an older epoch than they have seen.
         """
         services = self._the_server().broker.services
         image = services.metadata.topic(topic)
@@ -123,7 +121,7 @@ class Inside:
         leaders.move(topic, partition, lost if away else None)
 
     def _counts(self, group: str, topic: str) -> dict[str, Any]:
-        """Return the group's counts for a topic since this broker started, added up over its partitions."""
+        """Return the group's counts for a topic since this broker started, summed over partitions."""
         services = self._the_server().broker.services
         image, made = services.metadata.topic(topic), services.made.share
         acknowledged, dead, timeouts, deliveries = [0] * 5, 0, 0, 0

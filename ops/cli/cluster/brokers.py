@@ -1,4 +1,4 @@
-"""`shareq cluster`: its brokers."""
+"""`shareq cluster`: the cluster and its brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`shareq configs`: of topics, groups, brokers and client metrics."""
+"""`shareq configs`: properties of topics, groups, brokers and client metrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shareq.protocol.errors import ErrorCode
 command = cluster_group("configs")
 
 EVERY_BROKER: Final = "default"
-"""The name that is written for the properties that all brokers have in common."""
+"""The name that stands for the properties of all brokers."""
 _KIND = click.argument("kind", type=click.Choice(tuple(KINDS)))
 
 

@@ -91,8 +91,9 @@ def _letters(session: Session, queue: Queue) -> tuple[int | None, int | None]:
 def _sent_back(
     session: Session, queue: str, starts: Mapping[Partition, int], ends: Mapping[Partition, int]
 ) -> int | None:
-    """Return how many letters were sent back. Filters depend on the content, so letters that redrives have passed are
-    read; None if this user may not read them.
+    """Return how many letters were sent back; None if this user may not read them.
+
+    Filters depend on the content, so letters that redrives have passed are read.
     """
     sent = session.admin.redrives.sent_back_from(queue)
     passed = {each: min(end, sent.upto(each[1])) for each, end in ends.items()}

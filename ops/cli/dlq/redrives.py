@@ -23,7 +23,7 @@ from shareq.protocol.generated.start_redrive import StartRedriveRequest
 
 LOOK_EVERY_S: Final = 0.5
 MOST_RANGES: Final = 16
-"""Ranges of offsets in one call: each is a redrive of its own, and a broker runs so many at a time."""
+"""The most ranges of offsets in one call: each is a redrive, and a broker runs only so many at a time."""
 
 
 class RedriveRow(NamedTuple):
@@ -47,7 +47,7 @@ _COLUMNS: Final = ("redrive", "state", "queue", "target", "left", "counts", "tro
 
 
 def _offsets(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Read an offset as 42, or a range as 0-5 with both ends included."""
+    """Read an offset such as 42, or a range such as 0-5, both ends included."""
     return [_first_and_last(text) for text in texts]
 
 
@@ -62,7 +62,7 @@ def _first_and_last(text: str) -> tuple[int, int]:
 
 
 def ranges_of(given: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges in ascending order that do not touch: no letter is in two of them."""
+    """Return the ranges ascending and merged where they touch, so that no letter is in two of them."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(given):
         if found and first <= found[-1][1] + 1:
@@ -73,12 +73,12 @@ def ranges_of(given: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def names_of(name: str, count: int) -> list[str]:
-    """Return the names of `count` redrives that one call begins: the name itself, or with numbers behind it."""
+    """Return the names of the `count` redrives of one call: the name itself, or the name with numbers after it."""
     return [name] if count == 1 else [f"{name}.{number}" for number in range(1, count + 1)]
 
 
 def add_redrives(command: ClusterGroup) -> None:
-    """Give `shareq dlq` the commands."""
+    """Add the commands to `shareq dlq`."""
     row, columns = RedriveRow, _COLUMNS
     for name, examples, function in (
         (
@@ -205,7 +205,7 @@ def _redrive(session: Session, **given: Any) -> Iterator[RedriveRow]:
 
 
 def _source(text: str | None) -> tuple[str | None, int]:
-    """Return a topic and, with a colon before it, a partition of it."""
+    """Return the topic, and the partition that may follow it after a colon."""
     if text is None:
         return None, -1
     topic, colon, number = text.rpartition(":")
@@ -291,7 +291,7 @@ def _planned(
 def _letters(
     session: Session, request: StartRedriveRequest, partitions: Sequence[Partition]
 ) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """Return where the letters to look at begin, and where they end, exclusive."""
+    """Return where the letters to be examined begin, and where they end, exclusive."""
     starts, ends = dict[Partition, int](), dict[Partition, int]()
     firsts = session.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
     lasts = session.admin.topics.offsets(dict.fromkeys(partitions, LATEST))

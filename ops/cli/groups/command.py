@@ -69,7 +69,7 @@ class ConsumerKind:
         return {}
 
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
-        """Do nothing: a consumer group has positions from its first commit on."""
+        """Do nothing: a consumer group has positions once it has committed."""
 
     def alter(self, session: Session, group: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
         return session.admin.consumer_groups.alter_offsets(group, offsets)

@@ -1,4 +1,4 @@
-"""The common part of `shareq share` and `shareq groups`: rows, and the commands made of a kind of groups."""
+"""The common part of `shareq share` and `shareq groups`: rows, and commands for any kind of groups."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ class Kind(Protocol):
     def positions(
         self, session: Session, ids: Iterable[str], ends: bool
     ) -> Iterator[tuple[str, Outcome[dict[Partition, Outcome[Position]]]]]:
-        """Yield the positions of groups that exist. Without `ends`, the ends of logs are only looked up for the lag."""
+        """Yield the positions of groups that exist. Without `ends`, the ends of logs are looked up only for the lag."""
 
     def paused(self, session: Session, ids: Iterable[str]) -> Mapping[str, bool | None]:
-        """Return by group True if it is paused, for groups that can be paused."""
+        """Return True by group for paused groups, None if unknown; nothing for kinds that cannot be paused."""
 
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
         """Print a note about positions that are not known yet."""
@@ -139,7 +139,7 @@ class Kind(Protocol):
 
 
 def existing(session: Session, kind: Kind, ids: Iterable[str]) -> Iterator[tuple[str, Described]]:
-    """Iterate over the groups that exist; note the others in the session."""
+    """Yield the groups that exist; note the others in the session."""
     return session.succeeded(kind.describe(session, ids))
 
 
@@ -171,7 +171,7 @@ def _add_list_groups(group: ClusterGroup, kind: Kind, word: str) -> None:
 
 
 def described_rows(session: Session, kind: Kind, groups: Sequence[str]) -> Iterator[GroupInfo]:
-    """State, members and lag of groups."""
+    """Yield state, members and lag of groups."""
     paused = kind.paused(session, groups)
     for name, each in existing(session, kind, groups):
         positions = dict(kind.positions(session, [name], False))[name]
@@ -345,7 +345,7 @@ def _add_delete(group: ClusterGroup, kind: Kind, word: str) -> None:
 
 
 def add_commands(group: ClusterGroup, kind: Kind, word: str) -> None:
-    """Add the commands for all kinds of groups to a subject. `word`: the name of the subject."""
+    """Add the commands for all kinds of groups to a click group. `word` is the group's name."""
     for add in (
         _add_list_groups,
         _add_describe,

@@ -13,19 +13,19 @@ from shareq.ops.cli.output.schema import to_json
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
 PAGE: Final = 1000
-"""Rows whose widths make a table's; further ones are in tables of their own."""
+"""The number of rows whose widths set a table's column widths; further rows make new tables."""
 _NUMBERS: Final = (int, float)
 _LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
-"""Those that JSON lets stand in a string."""
+"""The line ends that JSON allows in a string."""
 
 
 def _json_text(value: Any, indent: int | None = None) -> str:
-    r"""Return JSON that a reader of lines keeps in one line: Python's `splitlines` ends lines at more than \n."""
+    r"""Return JSON without line ends in it: Python's `splitlines` splits at more characters than \n."""
     return json.dumps(value, indent=indent, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def print_json_rows(rows: Iterable[Any]) -> None:
-    """Print an array, a row a line. It is closed also where the rows end with an error, if it was begun."""
+    """Print an array, one row a line. If the rows end with an error, an array that was begun is still closed."""
     begun = False
     try:
         for row in rows:
@@ -44,7 +44,7 @@ def print_json(value: Any) -> None:
 
 
 def print_json_line(value: Any) -> None:
-    """Print one object in one line, at once: for streams."""
+    """Print one object in one line, without buffering, for streams."""
     sys.stdout.write(_json_text(to_json(value)) + "\n")
     sys.stdout.flush()
 
@@ -62,7 +62,7 @@ def print_table(rows: Iterable[Any], columns: Sequence[str]) -> int:
 
 
 def print_object(row: Any, columns: Sequence[str]) -> None:
-    """Print one row, a field per line."""
+    """Print one row, one field a line."""
     width = max(map(len, columns))
     for name in columns:
         sys.stdout.write(f"{_title(name).lower():{width}}  {_text(getattr(row, name))}\n")
@@ -75,7 +75,7 @@ def _pages(rows: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 class Column(NamedTuple):
-    """A field of rows, its title, and how a row's cell is written."""
+    """A field of rows, its title, and the function that writes a row's cell."""
 
     name: str
     title: str
@@ -83,7 +83,7 @@ class Column(NamedTuple):
 
 
 def column(name: str, title: str, text: Callable[[Any], str]) -> Column:
-    """Return a column whose cells are written from the field alone."""
+    """Return a column whose cells depend on the field alone."""
     return Column(name, title, lambda row: text(getattr(row, name)))
 
 
@@ -105,7 +105,7 @@ def duration(value: int | None) -> str:
 
 
 def table_lines(rows: Sequence[Any], columns: Sequence[Column]) -> list[str]:
-    """Return a line of titles, and one for each row; numbers stand to the right."""
+    """Return a line of titles, and one line for each row; numbers are aligned to the right."""
     lines = [[each.title for each in columns], *([each.text(row) for each in columns] for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     right = [_is_numeric(rows, each.name) for each in columns]
@@ -142,7 +142,7 @@ def _is_numeric(rows: Sequence[Any], name: str) -> bool:
 
 
 def has_rich() -> bool:
-    """Return whether the extra `cli` is installed."""
+    """Return True if the extra `cli` is installed."""
     try:
         import rich  # noqa: F401
     except ImportError:
@@ -155,7 +155,7 @@ def _title(name: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return the text of a cell. Control characters of names and records are shown, not sent to the terminal."""
+    """Return the text of a cell. Control characters in names and records are escaped, not sent to the terminal."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -174,7 +174,7 @@ def _inner(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text with everything escaped that is no visible character or blank."""
+    """Return the text with every character escaped that is neither visible nor a blank."""
     return text if text.isprintable() else "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 

@@ -10,12 +10,13 @@ from typing import Final
 
 EVERY_S: Final = 0.2
 BEGIN_AFTER_S: Final = 1.0
-"""The seconds before the first line: a shorter command shows none."""
+"""The seconds before the first line: a shorter command shows no progress."""
 
 
 class Progress:
-    """A line that is written over itself. Elsewhere than on a terminal nothing is written: not into a pipe, a file or
-    the log of a job. `beside_output`: the command prints while it works, so only where its output goes elsewhere.
+    """A line on a terminal that is written over itself; nothing is written to a pipe, a file or the log of a job.
+
+    `beside_output`: the command prints while it works, so the line is shown only if the output goes elsewhere.
     """
 
     _shown = False  # of all of them: there is one terminal
@@ -25,7 +26,7 @@ class Progress:
         self._due_s = time.monotonic() + BEGIN_AFTER_S
 
     def show(self, text: str) -> None:
-        """Write the line, but not too often."""
+        """Show the text, but not too often."""
         if not self._is_on or (now := time.monotonic()) < self._due_s:
             return
         self._due_s = now + EVERY_S

@@ -1,4 +1,4 @@
-"""JSON of a command's rows: the values, and the JSON Schema that they keep to."""
+"""JSON of a command's rows: their values, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PLAIN: Final = {str: "string", int: "integer", float: "number", bool: "boolean"
 
 
 def to_json(value: Any) -> Any:
-    """Return a row in the form for `json`: named tuples become objects, other tuples arrays."""
+    """Return a row's form for `json`: named tuples become objects, other tuples arrays."""
     if isinstance(value, tuple):
         names = getattr(value, "_fields", None)
         if names is None:

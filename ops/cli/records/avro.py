@@ -1,4 +1,4 @@
-"""Values of Avro by schemas from a schema registry."""
+"""Decodes Avro values by the schemas of a schema registry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shareq.ops.cli.records.registry import SchemaRegistry
 def reader(registry: SchemaRegistry, number: int) -> Callable[[bytes], Any]:
     """Return a function that reads what follows the schema's number in a value.
 
-    Raise ClientError if the schema cannot be had or is invalid. The function raises exceptions of many kinds for bytes
+    Raise ClientError if the schema is unavailable or invalid. The function raises exceptions of many kinds for bytes
     that are not of the schema.
     """
     text = registry.avro(number)

@@ -111,7 +111,7 @@ def _lines(key: bytes | None, separator: str | None, headers: Headers) -> Iterat
 
 
 def _batches(records: Iterator[RecordData]) -> Iterator[list[RecordData]]:
-    """Yield lists of records of at most the size that brokers accept; a line typed by a person is sent at once."""
+    """Yield lists of records of at most the size that brokers accept; a typed line is sent at once."""
     at_once = sys.stdin.isatty()
     batch: list[RecordData] = []
     size = 0

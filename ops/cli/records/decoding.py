@@ -1,4 +1,4 @@
-"""Keys and values of records as text: as JSON, text, hex, or Avro and Protobuf with a schema registry."""
+"""The text of keys and values of records: as JSON, text, hex, or Avro and Protobuf with a schema registry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Decode = Callable[[bytes | None], Text]
 
 
 def decoder(form: str, registry: str | None) -> Decode:
-    """Return the decoder of bytes to text. Bytes that are not of the form are shown as they would be without one.
+    """Return the decoder of bytes to text. Bytes that are not of the form are shown as if none were given.
 
     `registry`: the URL of a schema registry. End the command if a form with schemas lacks its package, or the registry.
     """
@@ -75,7 +75,7 @@ def _one_line(value: Any) -> str:
 
 
 def _by_schema(form: str, url: str | None) -> Decode:
-    """Return the decoder of values that begin with the number of a schema. Each schema is asked for once."""
+    """Return the decoder of values that begin with a schema's number. Each schema is requested once."""
     module, package = _MODULES[form]
     try:
         reader = import_module(module).reader

@@ -1,4 +1,4 @@
-"""Values of Protobuf by descriptors from a schema registry."""
+"""Decodes Protobuf values by the descriptors of a schema registry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GOOGLES: Final = re.compile(r"google/(protobuf|type)/([a-z_]{1,40})\.proto")
 def reader(registry: SchemaRegistry, number: int) -> Callable[[bytes], Any]:
     """Return a function that reads what follows the schema's number in a value: a path to the message, its bytes.
 
-    Raise ClientError if the descriptor, or one that it imports, cannot be had or is invalid. The function raises
+    Raise ClientError if the descriptor, or one that it imports, is unavailable or invalid. The function raises
     ValueError, or DecodeError of Protobuf, for bytes that are not of the schema.
     """
     files = _Files(registry)
@@ -76,7 +76,7 @@ def _message_name(file: descriptor_pb2.FileDescriptorProto, path: list[int]) -> 
 
 
 class _Files:
-    """The descriptors of one schema: in a pool of their own, since two schemas may have a file of one name."""
+    """The descriptors of one schema, in their own pool, since two schemas may have files of the same name."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self.pool: Final = descriptor_pool.DescriptorPool()
@@ -84,7 +84,7 @@ class _Files:
         self._names: set[str] = set()
 
     def add(self, schema: Mapping[str, Any], name: str) -> descriptor_pb2.FileDescriptorProto:
-        """Add a file behind those that it imports. Raise ClientError."""
+        """Add a file after the files that it imports. Raise ClientError."""
         self._names.add(name)
         if len(self._names) > _MOST_FILES:
             raise ClientError(f"{name} of {self._registry.url} is one of more than {_MOST_FILES} files of a schema")

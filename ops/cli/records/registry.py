@@ -1,4 +1,4 @@
-"""A schema registry, as far as reading needs it: schemas by number, and the files that a schema of Protobuf imports."""
+"""The reading part of a schema registry: schemas by number, and the files that a Protobuf schema imports."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SERIALIZED: Final = "?format=serialized"  # Protobuf as a descriptor instead of
 
 
 class SchemaRegistry:
-    """A schema registry with the REST interface of Confluent's, which Karapace and Apicurio have, too."""
+    """A schema registry with Confluent's REST interface, which Karapace and Apicurio offer, too."""
 
     def __init__(self, url: str) -> None:
         self.url: Final = url.rstrip("/")
 
     def avro(self, number: int) -> str:
-        """Return the text of a schema. Raise ClientError if it is none of Avro, Unreachable without an answer."""
+        """Return the text of an Avro schema. Raise ClientError if it is not one, Unreachable without an answer."""
         return str(self._of_type(number, "AVRO", "Avro")["schema"])
 
     def protobuf(self, number: int) -> Mapping[str, Any]:

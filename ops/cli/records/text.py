@@ -1,4 +1,4 @@
-"""A record as commands print it, and how records are read up to an end."""
+"""Records as commands print them, and the reading of records up to an end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RecordRow(NamedTuple):
 
 
 def text_of(data: bytes | None) -> tuple[str | None, str | None]:
-    """Return bytes as text, and its encoding."""
+    """Return bytes as text, and the encoding of the text."""
     if data is None:
         return None, None
     try:
@@ -68,14 +68,14 @@ def sent_back_row(record: Record) -> SentBackRow | None:
 
 
 def sent_back_text(row: SentBackRow) -> str:
-    """Return a sentence for it."""
+    """Return the row as a sentence."""
     return printable(str(SentBack(*row)))
 
 
 def line_of(row: RecordRow, *more: str) -> str:
-    """Return place, time, key and value, `more`, and whether a redrive sent it back, separated by tabs.
+    """Return place, time, key and value, `more`, and the trace of a redrive, separated by tabs.
 
-    What is not visible is escaped.
+    Invisible characters are escaped.
     """
     cells = (f"{row.topic}-{row.partition}:{row.offset}", iso(row.timestamp) or "-", _cell(row.key), _cell(row.value))
     again = () if row.sent_back is None else (sent_back_text(row.sent_back),)

@@ -1,4 +1,4 @@
-"""`shareq share`: share groups, and records out of them."""
+"""`shareq share`: share groups, and the records that they deliver."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def _of_range(
     acquired: AcquiredRange,
     verdict: str,
 ) -> Generator[SharedRecordRow, None, int]:
-    """Yield the records of a range, acknowledged. Return their number."""
+    """Yield the records of a range, each after its acknowledgement. Return their number."""
     topic_id, topic, number, first, last = (
         acquired.topic_id,
         acquired.topic,

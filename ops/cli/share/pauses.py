@@ -1,4 +1,4 @@
-"""`shareq share pause` and `resume`: stop handing out records to groups, and start again."""
+"""`shareq share pause` and `resume`: stop and resume the delivery of records to groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PauseRow(NamedTuple):
 
 
 def add_pauses(command: ClusterGroup) -> None:
-    """Give `shareq share` both commands."""
+    """Add both commands to `shareq share`."""
 
     @cluster_command(
         command, "pause", "  shareq share pause packers\n  shareq share pause packers billing --json", row=PauseRow

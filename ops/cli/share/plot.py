@@ -1,4 +1,4 @@
-"""The offsets in flight as a strip of characters: a letter for each state, and a colour where the terminal has some."""
+"""The offsets in flight as a strip of characters: a letter for each state, and a colour if the terminal has colours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def look_of(state: str) -> Look:
 
 
 def has_colour(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return True if standard output is a terminal that is to have colours (https://no-color.org)."""
+    """Return True if standard output is a terminal, and colours are allowed (https://no-color.org)."""
     return sys.stdout.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
@@ -50,8 +50,9 @@ def painted(text: str, look: Look, *, colour: bool) -> str:
 
 
 def cells(spans: Sequence[Span], width: int) -> list[str]:
-    """Return the state of each of at most `width` cells, which represent the same number of offsets, up to rounding:
-    the most frequent state in it; in a tie, an unfinished one. A cell without offsets is "".
+    """Return the state of each of at most `width` cells, which represent equal numbers of offsets, up to rounding.
+
+    It is the most frequent state in the cell; in a tie, an unfinished one. A cell without offsets is "".
     """
     if not spans:
         return []
@@ -88,7 +89,7 @@ def strip(spans: Sequence[Span], width: int, *, colour: bool) -> str:
 
 
 def legend(counts: Mapping[str, int], *, colour: bool) -> str:
-    """Return the occurring states, each with its number of offsets."""
+    """Return the states that occur, each with its number of offsets."""
     order = [*map(str, STATES), *sorted(counts)]
     parts = []
     for state in sorted(counts, key=order.index):
@@ -98,7 +99,7 @@ def legend(counts: Mapping[str, int], *, colour: bool) -> str:
 
 
 def spans_of(rows: Iterable[RangeRow]) -> tuple[list[Span], Counter[str]]:
-    """Return neighbours of one state joined; and how many offsets each state has."""
+    """Return the ranges with neighbours of one state joined, and the number of offsets in each state."""
     spans: list[Span] = []
     counts: Counter[str] = Counter()
     for row in rows:
@@ -111,7 +112,7 @@ def spans_of(rows: Iterable[RangeRow]) -> tuple[list[Span], Counter[str]]:
 
 
 def plot(name: str, rows: Iterable[RangeRow], width: int, *, colour: bool) -> Iterator[str]:
-    """Yield a share partition in three lines: the offsets, the strip, the legend."""
+    """Yield the lines of a share partition: its offsets, its strip, its legend."""
     spans, counts = spans_of(rows)
     if not spans:
         yield f"{name}: nothing in flight"

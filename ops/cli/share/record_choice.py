@@ -1,4 +1,4 @@
-"""The choice of ranges that `shareq share records` shows, their order, and its remark about those left out."""
+"""The choice of ranges that `shareq share records` shows, their order, and a remark about omitted ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MEANS: Final = {"unfinished": ("available", "delayed", "waiting", "acquired")}
 
 
 class Range(Protocol):
-    """The fields of a range that a choice looks at."""
+    """The fields of a range that decide if it is shown."""
 
     @property
     def state(self) -> str: ...
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
     @property
     def filters(self) -> bool:
-        """True if it may leave out something that is not finished."""
+        """True if unfinished ranges may be left out."""
         return bool(self.states or self.member or self.first) or (self.held_for_ms, self.older_ms) != (None, None)
 
     @property
@@ -57,9 +57,9 @@ class Choice(NamedTuple):
         return not self.states and not self.finished
 
     def asked(self, *, of_api: bool) -> Collection[str]:
-        """Return the states to ask for; empty for all.
+        """Return the states to request; empty for all.
 
-        The records API has other states in the place of `unfinished`.
+        The records API has more precise states than `unfinished`.
         """
         wanted = self.states or (() if self.finished else _UNFINISHED)
         if not of_api:
@@ -67,7 +67,7 @@ class Choice(NamedTuple):
         return tuple(dict.fromkeys(name for each in wanted for name in _MEANS.get(each, (each,))))
 
     def takes(self, row: Range) -> bool:
-        """Return True if it takes a range by its age. A range of unknown age may be old."""
+        """Return True if the range's age fits. A range of unknown age may be old."""
         if self.held_for_ms is not None and (row.held_ms is None or row.held_ms < self.held_for_ms):
             return False
         return self.older_ms is None or (

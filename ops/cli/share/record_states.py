@@ -92,7 +92,7 @@ def _parts(_context: click.Context, _parameter: click.Parameter, text: str | Non
 
 
 def add_records(command: ClusterGroup) -> None:
-    """Give `shareq share` the command."""
+    """Add the command to `shareq share`."""
     decorate = cluster_command(
         command,
         "records",
@@ -289,7 +289,7 @@ def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordState
 def _with_records(
     session: Session, rows: Iterable[RecordStateRow], shown: Shown, limit: int, *, table: bool
 ) -> Iterator[RecordStateRow]:
-    """Yield a row for each record of the ranges; a range without records in the log stays unchanged."""
+    """Yield a row for each record of the ranges; a range without records in the log stays as it is."""
     fetcher = RangeFetcher(session.config)
     left = limit
     try:
@@ -336,7 +336,7 @@ def _shown(row: RecordStateRow, record: Record, shown: Shown, table: bool) -> Re
 
 
 def _for_table(row: RecordStateRow) -> RecordStateRow:
-    """Return the row with single cells in place of structured values."""
+    """Return the row with plain values instead of structured ones."""
     headers = None if row.headers is None else " ".join(f"{each.name}={_cut(each.text)}" for each in row.headers)
     again = None if row.sent_back is None else _cut(sent_back_text(row.sent_back).removeprefix("sent back "))
     cells = {"key": _cell(row.key), "value": _cell(row.value), "headers": headers, "sent_back": again}

@@ -34,9 +34,10 @@ class Full(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A share partition: its start offset (None: not resolved), the high watermark (None: unknown), and the ranges in
-    between. `ranges` takes the first offset, states (none: all) and a member. `finished`: how many offsets are
-    acknowledged or archived behind an unfinished one. `full`: only the records API knows.
+    """A share partition: its start offset (None: not resolved), high watermark (None: unknown), and ranges in between.
+
+    `ranges` takes the first offset, states (none: all) and a member. `finished`: how many offsets are acknowledged or
+    archived behind an unfinished one. `full`: only the records API knows.
     """
 
     topic: str
@@ -51,9 +52,9 @@ class Window(NamedTuple):
 def windows(
     session: Session, api: RecordsApi | None, group: str, topics: Collection[str], partitions: Collection[Partition]
 ) -> Iterator[Window]:
-    """Yield a group's windows, by topic and number: of these whole topics and partitions, or, with neither, of all.
+    """Yield a group's windows, by topic and number: of these topics and partitions, or of all if none are given.
 
-    Raise NotFound for a group that has begun with none of them.
+    Raise NotFound for a group that has begun none of them.
     """
 
     def is_wanted(topic: str, number: int) -> bool:
@@ -93,9 +94,7 @@ def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) 
 
 
 def _full(row: dict[str, Any]) -> Full | None:
-    """Read a full window from a row of the API. Return None for a window without records behind it: it holds nothing
-    up.
-    """
+    """Read a full window from a row of the API. Return None if no records are waiting behind it."""
     if row["start_offset"] is None or row["high_watermark"] is None:
         return None
     full = Full(row["in_flight"], row["in_flight_limit"], row["high_watermark"] - row["end_offset"])
@@ -103,8 +102,9 @@ def _full(row: dict[str, Any]) -> Full | None:
 
 
 def why_full(window: Window) -> str | None:
-    """Return a sentence on a full window: the records behind it, and the offset that must be finished first; None for a
-    window that accepts more.
+    """Return a sentence on a full window: the records behind it, and the offset that must be finished first.
+
+    Return None for a window that accepts more records.
     """
     if window.full is None:
         return None
@@ -116,9 +116,7 @@ def why_full(window: Window) -> str | None:
 
 
 def _in_hand(first: RangeRow | None) -> str:
-    """Return the end of a sentence on the record that a full window waits for: who has held it since when, or why
-    nobody does.
-    """
+    """Return the end of the sentence: who has held the record that blocks a full window, or why nobody holds it."""
     if first is None:
         return ""
     if first.member is not None and first.since_ms is not None:
@@ -156,7 +154,7 @@ def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], boo
 
 
 def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:
-    """Yield the rows from the start offset to the high watermark (`end`, exclusive)."""
+    """Yield the rows from the start offset to the high watermark, `end`, which is exclusive."""
     if state.start is None:
         return
     at_ms, position = now_ms(), state.start

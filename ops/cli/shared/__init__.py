@@ -1,1 +1,1 @@
-"""The common part of all commands: reaching a cluster, completing names, reading places in logs, and ending."""
+"""The common part of all commands: access to a cluster, completion of names, places in logs, and exit codes."""

@@ -1,4 +1,4 @@
-"""A command's access to the records API of a broker: options, the environment, a profile; the first wins."""
+"""A command's access to a broker's records API: options, the environment, a profile; the first wins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GIVE_API: Final = "--api URL --api-token-file FILE, of shareq serve --records-ap
 
 
 def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options `api` and `api_token_file`."""
+    """Add the options `api` and `api_token_file` to a command."""
     url = click.option("--api", metavar="URL", help="The records API of shareq to use, if any [SHAREQ_API_URL].")
     token = click.option(
         "--api-token-file",
@@ -30,7 +30,7 @@ def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def records_api(
     session: Session, url: str | None, token_file: str | None, environment: Mapping[str, str] = os.environ
 ) -> RecordsApi | None:
-    """Return the API of these options; None without one. Ends the command for invalid options."""
+    """Return the API of these options; None if they name none. Ends the command if they are invalid."""
     profile = profile_settings(session.profile, environment)
     url = url or environment.get("SHAREQ_API_URL") or profile.get("api.url")
     if not url:

@@ -41,7 +41,7 @@ CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 10
 
 @dataclass
 class Session:
-    """One run of a command: its client, made on first use, and the failures so far."""
+    """One run of a command: its client, which is made on first use, and the failures so far."""
 
     config: ClientConfig
     as_json: bool
@@ -68,12 +68,14 @@ class Session:
         return Admin(self.network)
 
     def failed(self, error: ClientError, remark: str = "") -> None:
-        """Note that one of several items failed; the command continues, and ends with the code of the first."""
+        """Note that one of several items failed; the command continues, and ends with the exit code of the first
+        failure.
+        """
         say(printing.printable(str(error)) + remark)
         self.code = self.code or exit_code(error)
 
     def succeeded(self, outcomes: Iterable[tuple[K, Outcome[T]]]) -> Iterator[tuple[K, T]]:
-        """Yield the successful ones of several items, in their order; note the others (`failed`)."""
+        """Yield the successful items, in their order; note the others by `failed`."""
         for name, outcome in outcomes:
             if isinstance(outcome, ClientError):
                 self.failed(outcome)
@@ -81,7 +83,7 @@ class Session:
                 yield name, outcome
 
     def confirm(self, question: str, yes: bool) -> None:
-        """Ask before a destructive change; `yes` is the option that answers. Ends the command if the answer is no."""
+        """Ask before a destructive change, unless `yes`, the option, is set. Ends the command if the answer is no."""
         if yes:
             return
         if not sys.stdin.isatty():
@@ -90,18 +92,18 @@ class Session:
             exit_with(NOT_CONFIRMED, "nothing was changed")
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         if "network" in self.__dict__:
             self.network.close()
 
 
 def now_ms() -> int:
-    """Return the milliseconds since the epoch."""
+    """Return the time of day, in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 class ClusterGroup(click.Group):
-    """A subject's commands."""
+    """The commands of one subject."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_commands(self, ctx, formatter)
@@ -143,7 +145,7 @@ def _in_one_line(
     parent: click.Context | None,
     extra: dict[str, Any],
 ) -> click.Context:
-    """Print wrong options in one line, like every other error."""
+    """Make a context whose errors about options are printed in one line, like every other error."""
     try:
         return make(info_name, args, parent, **extra)
     except click.exceptions.NoArgsIsHelpError:
@@ -159,8 +161,9 @@ def cluster_group(name: str) -> ClusterGroup:
 
 
 def common_options(*, addressed: bool = True) -> list[click.Parameter]:
-    """Return the options for reaching the cluster, and for the form of the output; without `addressed` not the option
-    that names the cluster.
+    """Return the options for reaching the cluster, and for the form of the output.
+
+    Without `addressed`, the option that names the cluster is left out.
     """
     where: list[click.Parameter] = [
         click.Option(
@@ -203,7 +206,7 @@ def cluster_command(
     """Make a command of a function from a session and options to its rows (an iterable, or one object).
 
     `columns`: those of the table, if not all fields; `empty`: the text if there are no rows; `line`: the text of one
-    row of a stream; without `addressed` its own arguments name the cluster.
+    row of a stream; without `addressed`, the command's own arguments name the cluster.
     """
 
     def decorate(function: Callable[..., Any]) -> ClusterCommand:
@@ -297,13 +300,13 @@ def _print_stream(rows: Iterable[Any], as_json: bool, line: Callable[[Any], str]
 
 
 def _escape_what_output_cannot_hold() -> None:
-    """Have characters that the terminal's encoding lacks escaped, in place of an error in the middle of the rows."""
+    """Escape characters that the terminal's encoding lacks: they would raise an error in the middle of the rows."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _let_go_of_output() -> None:
-    """Detach standard output: otherwise Python writes the rest once more at the end, and complains."""
+    """Detach standard output: otherwise Python would write the rest at exit, and report another error."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST: Final = 200
-"""Names that are offered."""
+"""The most names that are offered."""
 PATIENCE_S: Final = 2.0
 _KINDS: Final = {"share": ("share",), "groups": ("consumer", "classic")}
 _BY_NAME: Final = {"topic": "topic", "topics": "topic", "queue": "topic", "source_topic": "topic"}
@@ -47,7 +47,7 @@ class Named(click.types.StringParamType):
 
 
 def name_parameters(path: str, parameters: Iterable[click.Parameter]) -> None:
-    """Let parameters of a command complete, by their names. `path`: the command's words."""
+    """Add completion to a command's parameters, by their names. `path`: the command's words."""
     for each in parameters:
         if type(each.type) is not click.types.StringParamType:
             continue

@@ -13,7 +13,7 @@ from shareq.ops.cli.shared.exits import REFUSED, USAGE, exit_with
 
 
 class EntryCommand(click.Command):
-    """A command whose help and version may have nowhere to go. They are printed while its options are parsed."""
+    """A command whose help and version, printed while options are parsed, may meet a closed stream."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -26,7 +26,7 @@ class EntryCommand(click.Command):
 
 
 class UnixCommand(EntryCommand):
-    """A command that needs a data folder, which the broker has on Linux and macOS alone."""
+    """A command on a data folder, which brokers have only on Linux and macOS."""
 
     def invoke(self, ctx: click.Context) -> Any:
         if sys.platform == "win32":
@@ -44,7 +44,7 @@ def own_command(
 
 
 def fill_standard_streams() -> None:
-    """Open the null device for closed standard streams: other files would get their numbers, and the output."""
+    """Open the null device for closed standard streams: other files would get their numbers, and so the output."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -53,5 +53,5 @@ def fill_standard_streams() -> None:
 
 
 def drop_standard_output() -> None:
-    """Discard all further output: otherwise Python tries once more at the end, and complains."""
+    """Discard all further output: otherwise Python would try again at exit, and report another error."""
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115

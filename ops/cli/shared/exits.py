@@ -1,4 +1,4 @@
-"""The end of a command: one line on standard error, and an exit code that says why. Readers of options, too."""
+"""The end of a command: a line on standard error, and an exit code for the reason. Also readers of options."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ HIGHEST_PORT: Final = 65_535
 
 
 class CommandEnd(SystemExit):
-    """The end of a command with an exit code, once its line is on standard error (`say_why`)."""
+    """The end of a command with an exit code, after `say_why` has printed its line on standard error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(code)
         self.message = message
 
     def say_why(self) -> None:
-        """Print the line."""
+        """Print the line on standard error."""
         say(self.message)
 
 
@@ -51,12 +51,12 @@ def exit_with(code: int, message: str) -> NoReturn:
 
 
 def wrong(option: str, value: object, allowed: str) -> NoReturn:
-    """End the command for a value it cannot take. Raises CommandEnd."""
+    """End the command for an invalid value of an option. Raises CommandEnd."""
     exit_with(USAGE, f"{option} {value}: {allowed}")
 
 
 def warn_of_readers(option: str, path: str) -> None:
-    """Say so on standard error if a file with a secret may be read by every user of the machine."""
+    """Warn on standard error if every user of the machine may read a file with a secret."""
     with contextlib.suppress(OSError):
         mode = os.stat(os.path.expanduser(path)).st_mode
         if stat.S_ISREG(mode) and mode & stat.S_IROTH:
@@ -64,7 +64,7 @@ def warn_of_readers(option: str, path: str) -> None:
 
 
 def read_properties(path: str, option: str = "--config") -> dict[str, str]:
-    """Read a file of properties as Kafka's tools do; `option` is the option that named it. Raises CommandEnd."""
+    """Read a file of properties as Kafka's tools do; `option` named the file. Raises CommandEnd."""
     import javaproperties
 
     try:
@@ -76,7 +76,7 @@ def read_properties(path: str, option: str = "--config") -> dict[str, str]:
 
 
 def pairs(option: str, texts: Iterable[str], form: str = "KEY=VALUE") -> dict[str, str]:
-    """Return texts of that form by key; the last of a key wins. Raises CommandEnd."""
+    """Return texts such as KEY=VALUE by key; the last one of a key wins. `form` is for errors. Raises CommandEnd."""
     result: dict[str, str] = {}
     for text in texts:
         key, separator, value = text.partition("=")

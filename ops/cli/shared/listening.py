@@ -1,4 +1,4 @@
-"""The sockets of commands that serve HTTP."""
+"""Listening sockets for commands that serve HTTP."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ DEFAULT_SERVER: Final = "127.0.0.1:9092"
 PREFIX: Final = "SHAREQ_CLIENT_"
 FIRST_CONTACT_MS: Final = 5_000
 OTHERS: Final = ("api.", "schema.registry.")
-"""The prefixes of settings of a profile that are not for a Kafka client."""
+"""The prefixes of a profile's settings that are not for a Kafka client."""
 _LONGEST_S: Final = 86_400.0
 
 
@@ -57,8 +57,9 @@ def client_config(
 
 
 def _of_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties in the environment: SHAREQ_CLIENT_SECURITY_PROTOCOL is security.protocol. SHAREQ_...
-    without CLIENT is the broker's prefix.
+    """Return the properties in the environment: SHAREQ_CLIENT_SECURITY_PROTOCOL is security.protocol.
+
+    Variables without CLIENT are the broker's.
     """
     return {
         name.removeprefix(PREFIX).lower().replace("_", "."): value
@@ -68,7 +69,10 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def profile_settings(name: str | None, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Read a profile, by default that of the environment, or the file's. Ends the command if it is missing."""
+    """Read a profile: the named one, or that of the environment, or the file's default.
+
+    Ends the command if it is missing.
+    """
     return _of_profile(name or environment.get("SHAREQ_PROFILE"), config_path(environment))
 
 
@@ -96,7 +100,7 @@ def _of_profile(name: str | None, path: Path) -> dict[str, str]:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Join names with dots again: TOML reads security.protocol = "SSL" as a table in a table."""
+    """Return names joined with dots: TOML reads security.protocol = "SSL" as a table in a table."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")

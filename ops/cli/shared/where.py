@@ -41,7 +41,7 @@ def place(option: str, text: str) -> Place:
 
 
 def moment(option: str, text: str, forms: str = "a time as 2026-03-01T12:00 (UTC without a zone)") -> int:
-    """Read a time, in milliseconds since the epoch. Ends the command for an invalid one."""
+    """Read a time, and return milliseconds since the epoch. Ends the command for an invalid one."""
     try:
         return parse_moment(text)
     except ValueError:
@@ -49,7 +49,7 @@ def moment(option: str, text: str, forms: str = "a time as 2026-03-01T12:00 (UTC
 
 
 def duration(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
-    """Read a duration, in milliseconds: for an option's `callback`."""
+    """Read a duration for an option's `callback`, and return milliseconds."""
     try:
         return None if text is None else parse_duration(text)
     except ValueError as error:
@@ -57,7 +57,7 @@ def duration(_context: click.Context, _parameter: click.Parameter, text: str | N
 
 
 def iso(time_ms: int | None) -> str | None:
-    """Return a time in UTC as text; the number itself after the year 9999, and None for none."""
+    """Return a time as text in UTC; after the year 9999, the number itself; None for none."""
     if time_ms is None or time_ms < 0:
         return None
     if time_ms > _LAST_MS:  # a producer may set any time

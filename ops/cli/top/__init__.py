@@ -1,1 +1,1 @@
-"""`shareq top`: share groups and topics at work, live."""
+"""`shareq top`: a live view of share groups and topics."""

@@ -1,4 +1,4 @@
-"""The tables of `shareq top`: columns of groups and topics, and of the group that is looked into."""
+"""The columns of `shareq top`: groups, topics, and the group that is open."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from shareq.ops.cli.top.data import TopGroupRow, TopRow
 
 
 def plain(value: Any) -> str:
-    """Write a name, or a whole number."""
+    """Return the text of a name or a whole number."""
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else printable(str(value))
 
 
 def rate(value: float | None) -> str:
-    """Write a number of records per second."""
+    """Return the text of a number of records per second."""
     return "-" if value is None else f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def lag_of(row: TopGroupRow) -> str:
-    """Write the lag of a group, with a plus where it lacks partitions whose lag is unknown."""
+    """Return the text of a group's lag, with a plus if partitions with unknown lag are left out."""
     return plain(row.lag) + ("+" if row.unknown and row.lag is not None else "")
 
 
@@ -29,7 +29,7 @@ def left_out(row: TopRow) -> str:
 
 
 def nodes(row: TopRow) -> str:
-    """Return a text with the number of nodes, and of those that do not answer or do not serve all that is theirs."""
+    """Return a text with the number of nodes, and of those that do not answer or do not serve all their slots."""
     words = [f"{len(row.nodes):,} node{'' if len(row.nodes) == 1 else 's'}"]
     if silent := sum(each.problem is not None for each in row.nodes):
         words.append(f"{silent:,} without an answer")

@@ -1,4 +1,4 @@
-"""`shareq top`: takes samples, shows them, reads keys. The terminal is put back as it was, however it ends."""
+"""`shareq top`: takes samples, shows them, reads keys. The terminal is always restored at the end."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _keys_before(due: float) -> bool:
 
 
 def _press(session: Session, api: RecordsApi | None, screen: Screen) -> None:
-    """Take the keys that were pressed. A sequence of a special key comes in one piece."""
+    """Handle the keys that were pressed. The sequence of a special key is read as one piece."""
     wanted = screen.wanted
     text = os.read(sys.stdin.fileno(), 256).decode(errors="replace")
     if not text:  # the terminal is gone
@@ -176,7 +176,7 @@ def _look(session: Session, api: RecordsApi | None, screen: Screen) -> None:
 
 @contextmanager
 def _keys_one_by_one() -> Iterator[None]:
-    """Have the terminal hand over each key at once, and not show it."""
+    """Make the terminal pass on each key at once, without showing it."""
     import termios
     import tty
 

@@ -23,13 +23,14 @@ PATIENCE_MS: Final = 2_000
 """The time in which each broker has to list its groups; one that does not is left out of the sample."""
 MOST_GROUPS: Final = 1_000
 MOST_PARTITIONS: Final = 50_000
-"""Share groups, and partitions that they have begun, of one sample: it is taken every other second."""
+"""The most share groups and begun partitions in one sample, since samples are taken every other second."""
 
 
 class GroupSample(NamedTuple):
-    """A share group. `lag`, `finished` (records finished since the beginning of the logs) and the five of the API are
-    numbers of records, the first two without the `unknown` partitions, whose lag is unknown; `oldest_ms` is when the
-    oldest unfinished record was put in flight.
+    """A share group. `lag` and `finished` (since the logs' beginning) count records, without the `unknown` partitions.
+
+    The five values of the API are numbers of records, too; `oldest_ms` is when the oldest unfinished record was put in
+    flight.
     """
 
     state: str
@@ -115,7 +116,7 @@ class TopRow(NamedTuple):
 
 
 class PartitionView(NamedTuple):
-    """A share partition of the group that is looked at. The rest is None without the records API."""
+    """A share partition of the open group. Without the records API, its other fields are None."""
 
     topic: str
     partition: int
@@ -129,7 +130,7 @@ class PartitionView(NamedTuple):
 
 
 class MemberView(NamedTuple):
-    """A member of the group that is looked at. `held`: how many offsets it holds; None without the records API."""
+    """A member of the open group. `held`: the number of offsets that it holds; None without the records API."""
 
     member: str
     client: str
@@ -250,7 +251,7 @@ def _with_silent(known: Sequence[TopNodeRow], admin: Admin, silent: Mapping[int,
 
 
 def rates(before: Sample | None, now: Sample) -> TopRow:
-    """Return the rows of a sample, with rates since the one before."""
+    """Return the rows of a sample, with rates since the previous one."""
     seconds = None if before is None else now.at_s - before.at_s
     old_groups = {} if before is None else before.groups
     old_ends = {} if before is None else before.ends
@@ -294,7 +295,7 @@ def _rate(old: int | None, new: int | None, seconds: float | None) -> float | No
 
 
 def look_into(admin: Admin, api: RecordsApi | None, group: str) -> tuple[list[PartitionView], list[MemberView]]:
-    """Return partitions and members of one group; none of one that does not exist."""
+    """Return the partitions and members of one group; none if it does not exist."""
     rows: dict[Partition, PartitionView] = {}
     for _, outcome in admin.share_groups.offsets([group]):
         positions = {} if isinstance(outcome, ClientError) else outcome

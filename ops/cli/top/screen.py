@@ -1,4 +1,4 @@
-"""The screen of `shareq top` as a value: keys go in, and rich draws it. Pure."""
+"""The screen of `shareq top` as a value: it takes keys, and rich draws it. Pure."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _MOVES: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -2, "pagedown":
 
 
 class Screen:
-    """The screen's content, with its sort order, filters and the group that is looked into.
+    """The screen's content, sort order, filters and open group.
 
-    `wanted` is the group that is looked into: the caller gives its `partitions` and `members`. `source` says where the
-    numbers are from.
+    `wanted` is the open group, whose `partitions` and `members` the caller provides. `source` says where the numbers
+    are from.
     """
 
     def __init__(self, source: str) -> None:
@@ -53,7 +53,7 @@ class Screen:
         self.trouble = None
 
     def show_group(self, partitions: Sequence[PartitionView], members: Sequence[MemberView]) -> None:
-        """Show a new look into the group that is wanted."""
+        """Show new data of the open group."""
         self._partitions, self._members = partitions, members
 
     # -- keys
@@ -111,7 +111,7 @@ class Screen:
     # -- lines
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Text]:
-        """Yield the lines; none is longer than the terminal's width or below its end."""
+        """Yield the lines, all within the terminal's width and height."""
         height = options.height or options.size.height
         for line in (list(map(Text, HELP)) if self._help else self._lines(height))[:height]:
             line.truncate(options.max_width, overflow="ellipsis", pad=line.style == "reverse")

@@ -1,1 +1,1 @@
-"""The console's views, as JSON's values: functions of an administrator's client, one file a subject."""
+"""The console's views as JSON values: functions of an administrator's client, one file for each subject."""

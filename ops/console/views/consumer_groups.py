@@ -24,7 +24,7 @@ _KINDS = ("consumer", "classic")
 
 
 def consumer_groups(search: str, page: int) -> Look:
-    """Return the look at a page of the groups, with members and lag."""
+    """Return the view of a page of groups, with members and lag."""
 
     def look(admin: Admin) -> Json:
         states = {each.group_id: each.state for each in admin.groups.find(_KINDS) if each.protocol in ("consumer", "")}
@@ -66,7 +66,7 @@ def _lag(committed: object, end: int | None) -> int | None:
 
 
 def consumer_group(name: str) -> Look:
-    """Return the look at a group: members with assignments, and how far it is in each partition."""
+    """Return the view of a group: members with assignments, and its progress in each partition."""
 
     def look(admin: Admin) -> Json:
         group = only(dict(admin.consumer_groups.describe([name])), name)

@@ -20,7 +20,7 @@ def dead_letters(admin: Admin) -> Json:
 
 
 def queues_of(admin: Admin) -> list[Json]:
-    """Return the queues, each with its groups and how many letters it has."""
+    """Return the queues, each with its groups and number of letters."""
     queues = admin.redrives.queues()
     existing = [queue.topic for queue in queues if queue.exists]
     partitions = [
@@ -54,8 +54,9 @@ def _redrives(admin: Admin) -> list[Json] | None:
 
 
 def letters(given: Mapping[str, str]) -> Look:
-    """Return letters of a queue: records, the content of their headers, and whether a redrive has `sent` them back.
-    `group` and `reason` are parts, in any case.
+    """Return letters of a queue: the records, the content of their headers, and `sent` if a redrive has sent them back.
+
+    `group` and `reason` match parts of texts, in any case.
     """
     queue = required(given, "queue")
     search = search_of({**given, "topic": queue})

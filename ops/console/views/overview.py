@@ -14,9 +14,9 @@ from shareq.ops.console.views.shared import Json, Look
 from shareq.ops.console.views.windows import Windows
 
 SHOWN: Final = 10
-"""Share groups."""
+"""The number of share groups shown."""
 MOST_GROUPS: Final = 200
-"""The most share groups of which any is shown: with more, all of them would have to be asked for each look."""
+"""The most share groups for which any are shown: to find the longest lags, every group has to be asked."""
 
 
 def overview(windows: Windows) -> Look:

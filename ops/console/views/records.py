@@ -1,4 +1,4 @@
-"""Records: read from a place on, searched by key and text, within bounds; and one record whole."""
+"""Records: read from a place, searched by key and text, within bounds; and one complete record."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from shareq.protocol.records.record_codec import Record
 SHOWN: Final = 50
 MAX_SHOWN: Final = 200
 MAX_SCANNED: Final = 50_000
-"""Records that one search looks at."""
+"""The most records that one search examines."""
 SEARCH_S: Final = 4.0
 ROUND_MS: Final = 200
 MAX_VALUE: Final = 2_000
-"""Bytes of a value in a list."""
+"""The most bytes of a value in a list."""
 MAX_WHOLE: Final = 256 * 1024
-"""Bytes of a key or a value that is shown alone."""
+"""The most bytes of a key or a value that is shown alone."""
 MAX_HEADERS: Final = 100
-"""Headers of a record that are shown."""
+"""The most headers of a record that are shown."""
 
 
 RowOf: TypeAlias = Callable[[Partition, Record, int], Json]
 
 
 class Search(NamedTuple):
-    """A search: from `begin`, in one partition or all (None); `key` and `text` are parts, in upper or lower case.
+    """A search: from `begin`, in one partition or all (None); `key` and `text` match parts, in upper or lower case.
 
     `following` are the positions at which an earlier search ended: this one continues there.
     """
@@ -77,7 +77,7 @@ def search_of(given: Mapping[str, str]) -> Search:
 
 
 def records(search: Search, row: RowOf | None = None) -> Look:
-    """Return the look at a search's records, each by `row`, and where it ended: at the ends of the logs, or at a bound.
+    """Return the view of a search: its records, each by `row`, and where it stopped, at the logs' ends or at a bound.
 
     `latest` without a filter shows the newest records, as many as are wanted.
     """
@@ -133,9 +133,9 @@ def _starts(
 
 
 class _Scan:
-    """One search at work. `at` is where each partition continues.
+    """A search in progress. `at` is where each partition continues.
 
-    From `latest` back, the newest count: all records are examined, and the last matches of each partition are kept.
+    A search back from `latest` examines all records, and keeps the last matches of each partition.
     """
 
     def __init__(
@@ -162,11 +162,11 @@ class _Scan:
         return not self._newest and sum(map(len, self._found.values())) >= self._search.limit
 
     def left(self) -> dict[Partition, int]:
-        """Return where partitions go on that have more."""
+        """Return where partitions with more records continue."""
         return {each: at for each, at in self.at.items() if at < self.ends[each]}
 
     def run(self, admin: Admin) -> None:
-        """Search until enough was found, all was read, or a limit was reached."""
+        """Search until enough was found, everything was read, or a limit was reached."""
         reader = Reader(admin.network, self.at, committed_only=self._search.committed)
         until = time.monotonic() + SEARCH_S
         while (left := list(self.left())) and time.monotonic() < until:
@@ -198,7 +198,10 @@ def _has(data: bytes | None, wanted: str) -> bool:
 
 
 def record(topic: str, partition: int, offset: int) -> Look:
-    """Return one record whole, up to MAX_WHOLE of its value. Raises BrokerError if the offset has no record."""
+    """Return the view of one record, up to MAX_WHOLE bytes of its value.
+
+    Raises BrokerError if the offset has no record.
+    """
 
     def look(admin: Admin) -> Json:
         reader = Reader(admin.network, {(topic, partition): offset}, partition_bytes=1)  # its batch alone
@@ -218,7 +221,7 @@ def record(topic: str, partition: int, offset: int) -> Look:
 def row_of(partition: Partition, record: Record, most: int) -> Json:
     """Return a record as the console shows it: at most `most` bytes of key and value, and its first headers.
 
-    `sent_back`: by a redrive, in words, too.
+    `sent_back`: the trace of a redrive, with a sentence about it.
     """
     back = sent_back(record.headers)
     return {
@@ -238,9 +241,9 @@ def row_of(partition: Partition, record: Record, most: int) -> Json:
 
 
 def bytes_of(data: bytes | None, most: int) -> Json | None:
-    """Return bytes as text, or as hexadecimal digits if they are no UTF-8; None for a null.
+    """Return bytes as text, or as hexadecimal digits if they are not UTF-8; None for a null.
 
-    `size` is the number of all bytes, `shown` of those in the text.
+    `size` is the number of all bytes, `shown` the number of bytes in the text.
     """
     if data is None:
         return None

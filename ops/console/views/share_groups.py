@@ -1,4 +1,4 @@
-"""Share groups: the list with lag and members, and one with members, partitions and their windows."""
+"""Share groups: the list with lag and members, and one group with members, partitions and windows."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from shareq.ops.console.views.shared import (
 from shareq.ops.console.views.windows import Windows, strips
 
 STRIPS: Final = 8
-"""Partitions of a page that show their windows."""
+"""The number of partitions on a page that show their windows."""
 STRIP_RANGES: Final = 300
 _COUNTED: Final = ("in_flight", "oldest_age_ms", "deliveries", "redeliveries", "states", "held", "given_up", "lock_ms")
 
 
 def share_groups(search: str, page: int) -> Look:
-    """Return the look at a page of the groups, with members and lag."""
+    """Return the view of a page of groups, with members and lag."""
 
     def look(admin: Admin) -> Json:
         states = {each.group_id: each.state for each in admin.groups.find(["share"])}
@@ -58,7 +58,7 @@ def _row(name: str, state: str, group: Outcome[ShareGroup] | None, positions: Ou
 
 
 def _add_pauses(admin: Admin, rows: Sequence[Json]) -> None:
-    """Add to rows of groups which of them are paused; None if the cluster does not report it."""
+    """Add to the groups' rows True for paused groups; None if the cluster does not report that."""
     paused = admin.share_groups.paused(row["group"] for row in rows) if rows else {}
     for row in rows:
         row["paused"] = paused.get(row["group"])
@@ -88,7 +88,7 @@ def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most
 
 
 def _letters(admin: Admin) -> dict[str, int | None]:
-    """Return how many letters the queue of each group has; nothing if this user may not see queues."""
+    """Return the number of letters in each group's queue; nothing if this user may not see queues."""
     try:
         return {group: queue["letters"] for queue in queues_of(admin) for group in queue["groups"]}
     except ClientError:  # the view of dead letters says why

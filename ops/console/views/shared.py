@@ -1,4 +1,4 @@
-"""The common part of views: parameters of requests, pages of lists, and errors in place of values."""
+"""The common part of views: parameters of requests, pages of lists, and errors instead of values."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Json: TypeAlias = dict[str, Any]
 Look: TypeAlias = Callable[[Admin], Json]
 PAGE: Final = 50
 MAX_ROWS: Final = 500
-"""Rows of a list that has no pages: partitions of a topic, members of a group."""
+"""The most rows of a list without pages: partitions of a topic, members of a group."""
 _MOST: Final = 10**9
 
 
 class WrongRequest(Exception):
-    """A parameter that is missing or has a value it cannot have."""
+    """A parameter that is missing or invalid."""
 
 
 class Page(NamedTuple):
-    """A part of a list, and how long the whole list is."""
+    """One page of a list, and the length of the whole list."""
 
     rows: Sequence[str]
     total: int
@@ -38,7 +38,7 @@ def required(given: Mapping[str, str], name: str) -> str:
 
 
 def number(given: Mapping[str, str], name: str, default: int, lowest: int = 0, highest: int = _MOST) -> int:
-    """Return a whole number, both bounds included. Raises WrongRequest."""
+    """Return a whole number from `lowest` to `highest`, both included. Raises WrongRequest."""
     text = given.get(name, "")
     if not text:
         return default
@@ -48,19 +48,19 @@ def number(given: Mapping[str, str], name: str, default: int, lowest: int = 0, h
 
 
 def page_of(names: Iterable[str], search: str, page: int, size: int = PAGE) -> Page:
-    """Return the names that contain `search` (in any case), sorted; the page of that number, the first is 0."""
+    """Return a page of the sorted names that contain `search`, in any case; the first page is 0."""
     wanted = search.lower()
     found = sorted(name for name in names if wanted in name.lower())
     return Page(found[page * size : (page + 1) * size], len(found))
 
 
 def error_of(outcome: Outcome[Any]) -> str | None:
-    """Return why there is no value; None if there is one."""
+    """Return the error in place of a value; None if there is a value."""
     return str(outcome) if isinstance(outcome, ClientError) else None
 
 
 def summed_lag(lags: Iterable[int | None]) -> Json:
-    """Return the lag of a group, and of how many partitions it is unknown."""
+    """Return the sum of known lags, and the number of partitions with unknown lag."""
     lag, unknown = sum_known(lags)
     return {"lag": lag, "unknown": unknown}
 
@@ -71,7 +71,7 @@ def finished(rows: Iterable[Json]) -> int | None:
 
 
 NO_LAG: Final[Json] = {"lag": None, "unknown": 0}
-"""The lag of a group whose positions cannot be had."""
+"""The lag of a group whose positions are unavailable."""
 
 
 def ends_of(admin: Admin, partitions: Sequence[Partition]) -> dict[Partition, tuple[int | None, int | None]]:

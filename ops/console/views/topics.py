@@ -1,4 +1,4 @@
-"""Topics: the list, and one with its partitions and configs."""
+"""Topics: the list, and one topic with its partitions and configs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shareq.protocol.primitives import uuid_to_text
 
 
 def topics(search: str, page: int, internal: bool) -> Look:
-    """Return the look at a page of the topics whose names have `search` in them."""
+    """Return the view of a page of the topics whose names contain `search`."""
 
     def look(admin: Admin) -> Json:
         known = {topic.name: topic for topic in admin.topics.all() if internal or not topic.internal}
@@ -34,7 +34,7 @@ def _row(topic: TopicInfo) -> Json:
 
 
 def topic(name: str) -> Look:
-    """Return the look at a topic, at most MAX_ROWS of its partitions, and its configs."""
+    """Return the view of a topic, at most MAX_ROWS of its partitions, and its configs."""
 
     def look(admin: Admin) -> Json:
         found = only(dict(admin.topics.describe([name])), name)
@@ -57,7 +57,7 @@ def topic(name: str) -> Look:
 
 
 def _configs(admin: Admin, name: str) -> Json:
-    """Return configs by name; instead an error if the console's login may not see them."""
+    """Return configs by name, or an error if the console's login may not see them."""
     (outcome,) = dict(admin.configs.describe([("topic", name)])).values()
     if isinstance(outcome, ClientError):
         return {"configs": [], "configs_error": str(outcome)}

@@ -1,4 +1,4 @@
-"""The records in flight: from shareq's records API, if there is one; otherwise from the cluster's stored state."""
+"""The records in flight: from shareq's records API, if configured; otherwise from the cluster's stored state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shareq.ops.state_colours import STATES
 from shareq.protocol.errors import ErrorCode
 
 RANGES: Final = 2_000
-"""Ranges of a window that is shown alone."""
+"""The most ranges of a window that is shown alone."""
 
 WITHOUT: Final = (
     "As the cluster has written it down: what is unfinished is available, or locked by a member. Which, by whom and "
@@ -54,8 +54,9 @@ class Windows:
             return None
 
     def groups(self) -> dict[str, Json]:
-        """Return the API's sums for each of the first share groups, with the age of its oldest record in flight;
-        nothing without an API.
+        """Return the API's sums for the first share groups, with the age of each group's oldest record in flight.
+
+        Return nothing without an API.
         """
         if self._api is None:
             return {}
@@ -74,7 +75,7 @@ class Windows:
         return {(row["topic"], row["partition"]): row for row in islice(rows, MAX_ROWS)}
 
     def records(self, group: str, topic: str, partition: int, **query: str | int) -> Json:
-        """Return the ranges in flight of a share partition, which is known of."""
+        """Return the ranges in flight of a share partition, which must exist in the API."""
         assert self._api is not None, "asked for only where it is known"
         path = f"/share-groups/{_name(group)}/topics/{_name(topic)}/partitions/{partition}/records"
         return {"known": True, "why": None, **self._api.get(path, **query)}
@@ -89,8 +90,9 @@ def _name(text: str) -> str:
 
 
 def window(given: Mapping[str, str], windows: Windows) -> Look:
-    """Return the look at the window of one share partition: its ranges from an offset on, of states or of a member
-    alone if wanted.
+    """Return the view of one share partition's window: its ranges from an offset on.
+
+    Only those of given states, or of a given member, if wanted.
     """
     group, topic = required(given, "group"), required(given, "topic")
     partition, first = number(given, "partition", 0), number(given, "from", 0, highest=2**63 - 1)
@@ -114,7 +116,7 @@ def _is_wanted(each: Json, first: int, states: str) -> bool:
 
 
 def strips(admin: Admin, windows: Windows, group: str, wanted: Sequence[Partition], most: int) -> list[Json]:
-    """Return the windows of several partitions: at most `most` ranges of each; an error in the place of one."""
+    """Return the windows of several partitions, each with at most `most` ranges, or an error in its place."""
     if not windows.known:
         return list(written(admin, group, wanted).values()) if wanted else []
     return [_strip(windows, group, topic, partition, most) for topic, partition in wanted]
@@ -128,7 +130,7 @@ def _strip(windows: Windows, group: str, topic: str, partition: int, most: int) 
 
 
 def written(admin: Admin, group: str, wanted: Sequence[Partition]) -> dict[Partition, Json]:
-    """Return the windows in the form that any cluster can give: start offset, lag, and batches of states.
+    """Return the windows in the form that any cluster can provide: start offset, lag, and batches of states.
 
     Start offset and lag are the coordinator's, the batches are from `__share_group_state`. If that log may not be read,
     or has no records of the group yet, there are no ranges.
