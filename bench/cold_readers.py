@@ -43,7 +43,7 @@ PAUSE_S: Final = 0.004
 ALONE_S: Final = 4.0
 SLOW_MS: Final = 30
 MOST_S: Final = 60.0
-"""The longest that one reader is watched."""
+"""The longest time for which one reader is watched, in seconds."""
 
 _LONGEST: Final = re.compile(r'^shareq_event_loop_stall_seconds_bucket\{le="([^"]+)"\} (\d+)', re.MULTILINE)
 

@@ -145,7 +145,7 @@ def children_s() -> float:
 
 
 def starts_ms(mode: Mode, count: int) -> list[float]:
-    """Return milliseconds until each of some brokers listens, after a first one."""
+    """Return the milliseconds until each of some brokers listens; a first broker, not measured, warms up."""
     with Broker(mode=mode):
         pass
     took = []

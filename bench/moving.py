@@ -144,7 +144,7 @@ def fetch(bootstrap: str, records: int, partitions: int) -> None:
 
 
 def have_groups(bootstrap: str, middle: int, partitions: int) -> None:
-    """Let a consumer group be in the middle of each partition, and a share group have done some records."""
+    """Give a consumer group and a share group some progress in each partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": READERS, "enable.auto.commit": False})
     consumer.commit(offsets=[TopicPartition(TOPIC, each, middle) for each in range(partitions)], asynchronous=False)
     consumer.close()

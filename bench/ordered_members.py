@@ -100,7 +100,7 @@ def consume(address: str, topic: str, group: str, wanted: int, together: Togethe
 def drain(stage: Stage, topic: str, case: Case, records: int, *, ordered: bool) -> Result:
     """Drain the topic by a new group, measured from the first delivery to any member until the last.
 
-    The records of the first delivery count, too: at most one batch of librdkafka, 2 % of the records.
+    The records of the first delivery count, too: at most one batch of librdkafka, 2 % of all.
     """
     group, address = stage.group(), stage.broker.address
     if ordered:

@@ -20,7 +20,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def tree_cpu_seconds(pid: int) -> float:
-    """Return `cpu_seconds` of a process and all below it, with those that have ended and were waited for."""
+    """Return `cpu_seconds` of a process and all its descendants, including ended ones that were waited for."""
     stats = {int(path.parent.name): text.rpartition(")")[2].split() for path, text in _all_stats()}
     wanted, total = [pid], 0.0
     while wanted:

@@ -71,7 +71,7 @@ def _configure(address: str, groups: Iterable[str], configs: Mapping[str, str]) 
 
 
 def quotas_for_all(address: str) -> None:
-    """Give all clients quotas so high that none waits, so that each is counted."""
+    """Give all clients quotas, which makes the broker count them, but so high that none waits."""
     set_quotas(address, {(_CLIENT, None): FAR_ABOVE})
 
 

@@ -141,7 +141,7 @@ class Member:
 
 
 def filled(kind: Kind, records: int) -> tuple[BrokerWorld, bytes]:
-    """Return a broker with a topic of such records, and the topic's id."""
+    """Return a broker that has a topic with records of this kind, and the topic's id."""
     world = BrokerWorld()
     topic_id = world.create_topic("t", PARTITIONS).topic_id
     producer = world.connect()

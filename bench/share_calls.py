@@ -38,7 +38,7 @@ Operation = Callable[[], None]
 
 
 class _Client:
-    """A connection whose requests are made before they are measured."""
+    """A connection whose requests are built before the measurement."""
 
     def __init__(self, world: BrokerWorld) -> None:
         self._world = world

@@ -52,7 +52,7 @@ def _is(node: ast.expr, name: str | None) -> bool:
 
 
 def _own(method: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
-    """Return the name by which a method knows its object, None for one without."""
+    """Return the name of a method's first parameter, by which it knows its object; None without one."""
     arguments = [*method.args.posonlyargs, *method.args.args]
     static = any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in method.decorator_list)
     return None if static or not arguments else arguments[0].arg

@@ -42,7 +42,7 @@ PACKAGE: Final = _package()
 
 
 def why_not() -> str | None:
-    """Return why nothing can be compiled here; None if it seems that it can."""
+    """Return why nothing can be compiled here; None if nothing speaks against it."""
     if PACKAGE.wants_python():
         return "SHAREQ_PURE is set"
     if sys.implementation.name != "cpython":

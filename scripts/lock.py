@@ -50,7 +50,7 @@ def wanted() -> dict[str, list[str]]:
 
 
 def platforms_of(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the platforms that a lock is for, each as the tags that its wheels may have."""
+    """Return the platforms that a lock is for, each as the wheel tags that it accepts."""
     return GLIBC if name == "requirements-re2.lock" else GLIBC + MUSL
 
 

@@ -293,9 +293,7 @@ def stage(folder: Path, area: Area, only: str) -> None:
 
 
 def mutmut(folder: Path, *arguments: str, capture: bool = False, may_fail: bool = False) -> str:
-    """Run mutmut on a copy; return its output if that is captured. Ends the program if it fails, unless that is
-    allowed.
-    """
+    """Run mutmut on a copy; return its output if captured. End the program if mutmut fails, unless that is allowed."""
     command = [str(Path(sys.executable).parent / "mutmut"), *arguments]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     stdout = subprocess.PIPE if capture else subprocess.DEVNULL

@@ -82,7 +82,7 @@ def tables() -> str:
 
 
 def page_of(before: str) -> str:
-    """Return the page with its tables made again."""
+    """Return the page with newly made tables."""
     head, rest = before.split(_BEGIN)
     return head + _BEGIN + tables() + _END + rest.split(_END)[1]
 

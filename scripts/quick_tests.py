@@ -80,7 +80,7 @@ def importers(modules: Iterable[str], tests: Iterable[Path]) -> list[Path]:
 
 
 def mirrors(path: str, root: Path) -> list[Path]:
-    """Return tests of the folder that mirrors the file's, those of its own name first, then tests by frames.
+    """Return the tests in the folder that mirrors the file's, those with its name first, then tests by frames.
 
     Many tests use a world of `tests/support`, and do not import the module that they test. Tests by frames are chosen
     by the name of the file or its room.
@@ -103,7 +103,7 @@ def chosen(changed: Sequence[str], root: Path = ROOT) -> list[str]:
 
 
 def main(commit: str) -> int:
-    """Run them in two processes, and print what each printed."""
+    """Run the tests in two processes, and print the output of each."""
     changed = changed_since(commit)
     files = chosen(changed)
     print(f"{len(changed)} Python files differ from {commit}; tests of {len(files)} files", flush=True)

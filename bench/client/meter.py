@@ -16,7 +16,7 @@ SETTLE_S = 0.1  # lets the broker end what it does behind an answer; counted as 
 
 @dataclass(slots=True)
 class Meter:
-    """A meter that starts when made. Of several brokers (a node and its cluster) the first is also counted alone."""
+    """A meter that starts when made. Of several brokers (a node and its cluster) the first is also measured alone."""
 
     pids: Sequence[int]
     started: float

@@ -112,7 +112,7 @@ class _Member:
 
 
 def _sent(records: bytes, ranges: list[tuple[int, int]]) -> Iterator[int]:
-    """Yield the send time of each of these records, which is its value; batches have one record."""
+    """Yield the send time of each of these records, which is the record's value; each batch has one record."""
     at = 0
     while at < len(records):
         offset = int.from_bytes(records[at : at + 8], "big")

@@ -43,9 +43,9 @@ _KINDS: Final[dict[str, _Kind]] = {
 }
 """The kinds by the start of the row's key."""
 _ON_PAGE: Final = {"", "random_small_"}
-"""The kinds that pages show, of small batches; docs/order-by-key.md has those of large ones."""
+"""The kinds of small batches that pages show; docs/order-by-key.md has those of large batches."""
 _HOT: Final = 10_000
-"""Records of one key in each partition, before the others of the rows about fairness."""
+"""The records of one key that each partition has before all others, for the rows about fairness."""
 _FAIR: Final = {"shareq.order.records.per.key": "4", "shareq.order.look.ahead": "1000000"}
 _PLAIN_ROWS: Final = tuple(
     Row(key, label, form, on_page=start in _ON_PAGE)

@@ -52,7 +52,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """The fate of accepted jobs: how many were not done a minute after the last one that was, and how many were done
+    """The fate of accepted jobs: how many were not done within a minute of the last one done, and how many were done
     twice.
     """
 
@@ -121,7 +121,7 @@ def _kill(system: System, scale: Scale, kill: Callable[[Stand], None]) -> Kill:
 
 
 def cost_of_kills(taken: set[int], journal: Sequence[Done], ended: int) -> Kill:
-    """Return the fate of the jobs that the queue took; others that were done count only as signs of life."""
+    """Return the fate of the accepted jobs; other jobs that were done only show that the queue works."""
     times = Counter(done.number for done in journal if done.number in taken)
     moments = sorted(done.ended_s for done in journal)
     longest_s = max((after - before for before, after in pairwise(moments)), default=0.0)

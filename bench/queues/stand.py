@@ -80,7 +80,7 @@ class Workers:
         self.start()
 
     def kill_one(self) -> None:
-        """kill -9, with all its children; another one is started."""
+        """Kill a unit with all its children by SIGKILL; another one is started."""
         process = self.running.pop(0)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -155,8 +155,9 @@ class Stand:
 
 @contextmanager
 def standing(system: System) -> Iterator[Stand]:
-    """Yield a stand with its server started, its workers not. Afterwards end and remove everything; keep it after an
-    error.
+    """Yield a stand whose server is started, but not its workers.
+
+    Afterwards end and remove everything; after an error, keep the folder.
     """
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="queue-", dir=SCRATCH) as folder:

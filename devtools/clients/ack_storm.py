@@ -81,7 +81,7 @@ class AckStorm:
                 after_each_round()
 
     def _fetch(self) -> list[tuple[int, int]]:
-        """Return offsets with their delivery counts, at least one."""
+        """Return acquired offsets with their delivery counts, at least one."""
         for _ in range(5):
             request = ShareFetchRequest(
                 self._group,

@@ -34,7 +34,7 @@ class Stored(NamedTuple):
 
 
 NEWEST: Final = 2**31 - 1
-"""An epoch that is not fenced, and that a write does not store."""
+"""An epoch that is never fenced, and that a write does not store."""
 
 
 class Summary(NamedTuple):

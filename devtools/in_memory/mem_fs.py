@@ -100,7 +100,7 @@ class MemFile:
 
 
 class MemFs:
-    """An `Fs` in memory. `call_soon` is the clock's: background syncs end with it.
+    """An `Fs` in memory. `call_soon` is the clock's; background syncs end in calls that it makes.
 
     Each operation that changes the disk (and each sync) is one step, counted in `steps` and named in `history`.
     `crash_at` is the step halfway through which the process dies. `fail` is called before each step with its kind and

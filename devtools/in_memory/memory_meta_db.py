@@ -34,7 +34,7 @@ class MemoryMetaDb:
             self.after_commit(changes)
 
     def clear(self) -> None:
-        """Empty it, as if its file were removed."""
+        """Empty the database, as if its file were removed."""
         self._state = MetaState()
 
     def close(self) -> None:

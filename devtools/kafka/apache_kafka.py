@@ -221,8 +221,9 @@ def _formatted_by(kafka: ApacheKafka) -> tuple[object, ...]:
 class ApacheKafka:
     """A broker process over `folder`. `start` works again after `stop` or `kill`, with the same data and port.
 
-    `format_options` are passed to the tool that formats the data folder; `cluster_id`, for a node of several. `tls` if
-    the listener at `port` uses it. `version`: the broker's. `formatted`: folders to copy from.
+    `format_options` are passed to the tool that formats the data folder; `cluster_id` is needed for a cluster of
+    several nodes. `tls` is set if the listener at `port` uses TLS. `version`: the broker's. `formatted`: folders to
+    copy from.
     """
 
     folder: Path

@@ -47,7 +47,9 @@ def _jars() -> Path:
 
 
 class ConnectProcess:
-    """One of the programs: `main` with a file for each of `properties`, in a folder of its own."""
+    """The process of one of the programs: class `main`, with a file for each of `properties`, in a folder of its
+    own.
+    """
 
     def __init__(self, folder: Path, main: str, *properties: Mapping[str, str]) -> None:
         self.folder: Final = folder

@@ -57,7 +57,7 @@ class Books:
 
 
 class Demo:
-    """The demo: all its processes, and the files in `folder` with their records."""
+    """The demo: all its processes, and their records in files of `folder`."""
 
     def __init__(
         self, cluster: Cluster, folder: Path, count: int | None, progress: Progress, within_s: float = WITHIN_S

@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 900, 344
 LEFT, RIGHT, TOP, BOTTOM = 96, 856, 60, 272
 """The area that the curve is drawn in."""
 AFTER_S: Final = 10.0
-"""A pause after a kill begins within this time, and before the next kill."""
+"""The seconds after a kill in which its pause must begin; the pause also begins before the next kill."""
 _STEPS: Final = 240
 _LINE: Final = 17
 _LOOK: Final = Path(__file__).resolve().parents[2] / "docs" / "record-life.svg"

@@ -32,7 +32,7 @@ class Totals:
 
 @dataclass(slots=True)
 class _Reader:
-    """One consumer's journal and what it has not settled yet: (partition, offset) -> (row, verdict)."""
+    """The reader of one consumer's journal, with unsettled records: (partition, offset) -> (row, verdict)."""
 
     path: Path
     position: int = 0

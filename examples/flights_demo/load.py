@@ -14,14 +14,15 @@ from examples.flights_demo.progress import Progress
 
 
 def create_topic(bootstrap: str, topic: str, partitions: int, *, replicas: int = 1) -> None:
-    """Create a topic. Raises KafkaException when there is one of the name."""
+    """Create a topic. Raises KafkaException if the name exists."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     for future in admin.create_topics([NewTopic(topic, partitions, replicas)]).values():
         future.result(30)
 
 
 def read_from_start(bootstrap: str, group: str) -> None:
-    """Let a new share group start at the start of the log: it starts at the end unless configured otherwise, and
+    """Let a new share group start at the start of the log; by default it starts at the end.
+
     librdkafka cannot set that yet.
     """
     config = ConfigResource(ConfigResourceType.GROUP, group, {"share.auto.offset.reset": "earliest"})

@@ -16,7 +16,7 @@ def pack(order: str, glue: int) -> None:
 
 
 def work(bootstrap: str, expected: int, glue: int) -> None:
-    """Work until `expected` records are accepted or at their last attempt."""
+    """Work until `expected` records have been accepted or have had their last attempt."""
     config = {"bootstrap.servers": bootstrap, "group.id": "packers", "share.acknowledgement.mode": "explicit"}
     with ShareConsumer(config) as consumer:
         consumer.subscribe(["orders"])

@@ -29,7 +29,7 @@ lock = threading.Lock()
 
 
 def work(bootstrap: str) -> None:
-    """One worker of four: takes one job at a time."""
+    """Work as one of four workers: take one job at a time."""
     config = {"bootstrap.servers": bootstrap, "group.id": "jobs", "share.acknowledgement.mode": "explicit"}
     with ShareConsumer({**config, "max.poll.records": 1}) as consumer:
         consumer.subscribe(["jobs"])

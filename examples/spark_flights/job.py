@@ -42,7 +42,7 @@ SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class ProgressLog(StreamingQueryListener):
-    """A listener that appends each progress event to `path`, one a line; a driver that is started again goes on."""
+    """A listener that appends each progress event to `path`, one a line; a restarted driver continues the file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

@@ -39,7 +39,10 @@ def _program() -> str | None:
 
 
 class Chromium:
-    """A context: inside of it there is one page. `requests` are the URLs it asked for, `complaints` what went wrong."""
+    """A context in which there is one page.
+
+    `requests` are the URLs that the page asked for, `complaints` its errors.
+    """
 
     def __init__(self) -> None:
         self.requests: list[str] = []

@@ -44,7 +44,7 @@ class Node:
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
     pid: int = 0
-    """The process id of the broker itself, also when it runs under another command; 0 before it is known."""
+    """The process id of the broker itself, even if it runs under another command; 0 while unknown."""
 
     @property
     def address(self) -> tuple[str, int]:

@@ -100,7 +100,7 @@ class Campaign:
         self._dead_letters = all(queues)
 
     async def _once(self, seeds: list[int], attempt: int) -> None:
-        """Run seeds with restarts in waves of one kind of restart each, and the others whenever there is room."""
+        """Run seeds with restarts in waves, one kind of restart each, and all other seeds whenever there is room."""
         for kill in (False, True):
             setups = {seed: setup_of(seed) for seed in seeds}
             restarted = [seed for seed, setup in setups.items() if setup.restart_at is not None and setup.kill is kill]

@@ -205,7 +205,7 @@ def _number(row: Structure) -> int | None:
 
 
 def _numbers_within(structure: Structure) -> list[int | None]:
-    """Return the partitions whose rows the structure itself contains: its other fields concern them."""
+    """Return the partitions that have rows in the structure itself: its other fields concern them."""
     lists = (getattr(structure, name) for name in structure.FIELDS)
     rows = [row for value in lists if value != [] and _is_rows(value) for row in value]
     return [number for number in map(_number, rows) if number is not None]

@@ -42,7 +42,7 @@ LOG_START_AT_PRODUCE: Final = "ProduceResponse.responses.partition_responses.log
 FOLLOWS: Final = frozenset(
     ("row", *(f"ShareFetchResponse.responses.partitions.{each}" for each in ("acquired_records", "records")))
 )
-"""The fields that depend on the acquired records, so that their differences are explained together with those."""
+"""The fields that depend on the acquired records: the explanation of those explains them, too."""
 
 _FINISHED: Final = frozenset((2, 4))
 """The states acknowledged and archived."""
@@ -128,7 +128,7 @@ def _start_offset_survives(situation: Situation, difference: Difference) -> bool
 
 
 def _released_at_the_same_time(situation: Situation, difference: Difference) -> bool:
-    """Return True if the records that differ were released by this request, and the other partition's end the fetch."""
+    """Return True if this request released the differing records, and the other partition's records end the fetch."""
     step, theirs = situation.step, situation.theirs
     mine, other = difference.ours, difference.theirs
     if not isinstance(step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
@@ -195,7 +195,7 @@ def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bo
 
 
 def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> bool:
-    """Return True if Apache Kafka delivers the batch in which the log starts from its first record on."""
+    """Return True if Apache Kafka delivers, from its first record on, the batch in which the log starts."""
     mine, other, partition = difference.ours, difference.theirs, difference.partition
     if not isinstance(situation.step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         return False
@@ -237,7 +237,9 @@ def _behind_what_the_log_start_passed(situation: Situation, difference: Differen
 
 
 def _start_offset_of_the_dead(situation: Situation, difference: Difference) -> bool:
-    """Return True if the states are equal, but one start offset is past finished records that the other lists."""
+    """Return True if the states differ only in a start offset that is past finished records, which the other state
+    lists.
+    """
     partition = difference.partition
     if not situation.view.had_queue or partition is None or difference.what not in _SAID_OF_STATE:
         return False

@@ -106,8 +106,7 @@ class Player:
     async def play(self, step: Step) -> Answer:
         """Play one step. The runner restarts brokers; for such a step the player only reconnects.
 
-        Of several answers to one kind of request the last counts, because requests are repeated until a change is
-        visible.
+        If a kind of request has several answers, the last one counts: requests are repeated until a change is visible.
         """
         connections = (self.admin, self.stranger, *self.members)
         for connection in connections:

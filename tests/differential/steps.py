@@ -46,9 +46,8 @@ Acks = tuple[tuple[int, tuple[AckRange, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A ShareFetch request. It names `partitions` and those of `acks`.
-
-    `unknown_topic`: it names them for a topic id that does not exist.
+    """A ShareFetch request. It names `partitions` and the partitions of `acks`. `unknown_topic`: their topic id does
+    not exist.
     """
 
     kind: str

@@ -87,9 +87,10 @@ def main(arguments: list[str]) -> int:
 def _all_searched(
     names: list[str], options: argparse.Namespace, executor: Executor
 ) -> Iterator[tuple[Searched, float]]:
-    """Search one scope after the other in all processes; with `--minutes` each in one, whose CPU is counted.
+    """Search one scope after the other in all processes; with `--minutes`, each scope in one process, whose CPU is
+    counted.
 
-    Yield the seconds of each as well.
+    Yield each result with the seconds that it took.
     """
     if options.minutes is not None:
         yield from executor.map(_searched_within, names, repeat(options.depth), repeat(options.minutes * 60))

@@ -138,7 +138,7 @@ class _Former:
         return [(row[0], row[1], row[2] - now_ms if isinstance(row, Delay) else row[2], row[3]) for row in rows]
 
     def _batch(self, batch: InFlightBatch) -> object:
-        """Return a batch by its position; one outside the window matters only if it is looked up."""
+        """Return a batch by its position; a batch outside the window matters only if it is looked up."""
         window = self._world.core._window
         return batch.first_offset, any(each is batch for each in window.batches)
 

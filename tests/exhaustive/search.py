@@ -120,7 +120,7 @@ def _why(broken: Exception) -> str:
 
 
 def lived(scope: Scope, life: Life) -> World:
-    """Return the world after these steps, checked after the last. Raises Broken, or the leader's exceptions."""
+    """Return the world after these steps, checked after the last one. Raises Broken, or the leader's exceptions."""
     world, steps = World(scope), alphabet(scope)
     for number, at in enumerate(life, 1):
         world.perform(steps[at], check=number == len(life))

@@ -98,6 +98,6 @@ def _possible(world: World) -> list[int]:
 
 
 def _futures(life: bytes) -> list[bytes]:
-    """Return the forms after one further step, whichever member is called the first."""
+    """Return the forms after one further step, for each member taken as the first."""
     scope = SCOPES["all of it"]
     return sorted(digest(lived(scope, life + bytes((at,)))) for at in _possible(lived(scope, life)))

@@ -379,7 +379,7 @@ class World:
             raise Broken(f"offset {offset} is {state.name}, but {holder}")
 
     def _check_persisted(self) -> None:
-        """Check that a leader that loads now knows the same as this one, except for locks."""
+        """Check that a leader that loads now knows the same as this leader, except for locks."""
         state = self.shard.state_of(self.key)
         assert state is not None
         persisted = {

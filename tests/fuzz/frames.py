@@ -37,7 +37,7 @@ class Sent:
 
     @property
     def has_odd_size(self) -> bool:
-        """True if its size is wrong, after which the connection is useless."""
+        """True if the frame's size is wrong, after which the connection is useless."""
         return len(self.data) < 4 or int.from_bytes(self.data[:4], "big", signed=True) != len(self.data) - 4
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Frames:
         self._correlation = 0
 
     def next(self, connection: int, apis: Sequence[ApiKey] | None = None, *, gentle: bool = False) -> Sent:
-        """Return the next frame for the connection of this number; with `apis` one of these.
+        """Return the next frame for the connection of this number, of one of `apis` if given.
 
         `gentle`: at most its values are mutated, so that it mostly decodes and the connection and sessions survive.
         """

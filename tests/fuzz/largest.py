@@ -342,7 +342,7 @@ def held(world: BrokerWorld, mode: str, api: ApiKey, version: int, path: Path, p
 
 
 def largest(apis: Sequence[ApiKey] = ()) -> Iterator[tuple[ApiKey, int, Path]]:
-    """Yield every array of every RPC, in the last version that has it and in the first."""
+    """Yield every array of every RPC, in the last and in the first version that has the array."""
     for api in apis or HANDLERS:
         if api in _NO_LONGEST or not known_request(api).versions:
             continue

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 FRAMES: Final = 400
-"""The frames of one world. After them a new world begins, so that a failure can be replayed soon."""
+"""The number of frames of one world. Then a new world begins, so that a failure can be replayed soon."""
 
 STALL_NS: Final = 100_000_000
 MOST_PEAK_BYTES: Final = 48 * 1024 * 1024

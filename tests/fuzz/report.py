@@ -35,7 +35,7 @@ def table(counts: Mapping[tuple[str, bool, Outcome], int]) -> str:
 
 
 def never_right(counts: Mapping[tuple[str, bool, Outcome], int]) -> list[str]:
-    """Return the RPCs that never had an answer without an error, so that only their first checks ran."""
+    """Return the RPCs whose answers all had errors, so that only their first checks ran."""
     return [api.name for api in HANDLERS if not _of(counts, api.name, Outcome.NONE)]
 
 

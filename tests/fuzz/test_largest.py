@@ -59,7 +59,7 @@ def deepest() -> dict[ApiKey, tuple[int, largest.Path]]:
 class Long:
     """A request with so many elements in one array, and a bound on the calls in one of its turns.
 
-    The bound is a third above the actual number; all elements in one turn would exceed it.
+    The bound is a third above the measured number; all elements in one turn would exceed it.
     """
 
     api: ApiKey

@@ -32,7 +32,7 @@ SEQUENCES, STEPS = 20, 30
 INSTANCES: Final = (None, None, "i", "j")
 OFFERS: Final = ({"a": b"1", "b": b""}, {"b": b"", "a": b""}, {"b": b"x"}, {"c": b""})
 ANSWER_S, PEEK_S = 0.12, 0.04
-"""The time that an answer may take before the request counts as one that waits."""
+"""The seconds to wait for an answer, and the seconds after which a request counts as one that waits."""
 
 Reported = tuple[object, ...]
 

@@ -33,7 +33,7 @@ Row = tuple[int, bytes | None, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A compacted topic after its first pass: what librdkafka reads of it."""
+    """A compacted topic after the first pass of the cleaner, as librdkafka reads it."""
 
     broker: BrokerUnderTest
     rows: list[Row]

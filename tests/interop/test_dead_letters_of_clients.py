@@ -108,7 +108,7 @@ def read_by_console(broker: BrokerUnderTest, java: JavaDriver, queue: str, parti
 
 
 def decide(message: Message) -> Kind:
-    """Reject every third record, and release every third one until it has failed as often as it may."""
+    """Reject one record in three, and release another until it has failed as often as it may."""
     return (Kind.ACCEPT, Kind.REJECT, Kind.RELEASE)[int(message.value() or b"") % 3]
 
 

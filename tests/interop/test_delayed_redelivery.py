@@ -54,7 +54,7 @@ def member_of(
 
 @pytest.fixture
 def delayed(broker: BrokerUnderTest, unique: Unique) -> Iterator[tuple[str, Member, float]]:
-    """Yield a group with delayed records; its member, which released 0 to 2 of ten; and the time of that."""
+    """Yield a group with delayed records; its member, which released 0 to 2 of ten; and the time of the releases."""
     if broker.kind == "apache":
         pytest.skip("Apache Kafka has no delayed redelivery")
     group = unique("delayed")

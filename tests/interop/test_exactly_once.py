@@ -19,7 +19,10 @@ BROKER_SETTINGS = SETTINGS
 KILLS = 3
 RECORDS = 5_000
 AT_APACHE_KAFKA = (Aim.OPEN, Aim.ENDED)
-"""It often loses the markers of a transaction that was ending when it was killed: see docs/evidence/exactly-once.md."""
+"""The reason: Apache Kafka often loses the markers of a transaction that was ending when it was killed.
+
+docs/evidence/exactly-once.md has the figures.
+"""
 
 
 @pytest.mark.parametrize("client", [pytest.param(each, id=each.name) for each in CLIENTS])

@@ -188,7 +188,7 @@ class New:
 
 
 class Side:
-    """One broker and the clients of one group, by name. `active`: those that believe they are members."""
+    """One broker and the clients of one group, by name. `active`: the clients that believe they are members."""
 
     def __init__(self, broker: BrokerUnderTest, group: str) -> None:
         self.group = group

@@ -66,7 +66,7 @@ def test_kafka_refuses_what_we_refuse_to_read(tmp_path: Path) -> None:
 
 
 FILES = {"AbortedTxn"}
-"""The structures that are in a file of Kafka's log and nowhere else."""
+"""The structures that occur in a file of Kafka's log and nowhere else."""
 
 
 def test_kafkas_own_schema_files_give_the_same_code() -> None:

@@ -32,7 +32,8 @@ pytestmark = pytest.mark.interop
 
 COUNT: Final = 20
 DONE: Final = ShareState(2, (StateRange(2, 3, 0, 1), StateRange(5, COUNT - 1, 2, 1)))
-"""A state: the first records are finished, some have failed, one was never delivered, and the others are finished."""
+"""A state: its first records are finished, some later ones have failed, one was never delivered, the rest is finished.
+"""
 GROUP: Final = "packers"
 KILLED: Final = 8
 MORE: Final = 3

@@ -47,7 +47,7 @@ def alter(java: JavaDriver, broker: TlsBroker, config: str) -> str:
 
 
 def until_shown(broker: TlsBroker, signed: Signed) -> None:
-    """Wait for the new certificate: Apache Kafka answers before it changes, and its listeners follow one by one."""
+    """Wait for the new certificate: Apache Kafka answers before it changes the listeners, one by one."""
     until(lambda: _shown_or_none(broker) == pem(signed))
 
 

@@ -152,7 +152,7 @@ def topic_id_of(client: WireClient) -> bytes:
 
 
 def walked(broker: BrokerUnderTest, client: WireClient, walk: Walk, written: Written) -> list[Acquired]:
-    """Return the records that a read_committed group acquires, fetch by fetch, until it has finished all it can get."""
+    """Return the records that a read_committed group acquires, fetch by fetch, until it has finished them."""
     group = f"walk, {walk.name}"
     configure_group(broker.bootstrap, group, {"share.isolation.level": "read_committed"})
     begin_at(client, group, TOPIC, [0])

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.interop
 STEPS = 40
 Errors = list[ErrorCode]
 Reported = tuple[str, Errors, int, int]
-"""The request, its errors, and the producer's id (from the first one on) and epoch afterwards."""
+"""The request, its errors, the producer id (numbered from the first one on), and the epoch afterwards."""
 
 _AGAIN = {
     ErrorCode.CONCURRENT_TRANSACTIONS,

@@ -53,7 +53,7 @@ class Example:
     three: Member = field(init=False)
 
     def begin(self) -> None:
-        """Write offsets 0-99 before the group exists; its first member finds SPSO = SPEO = 100."""
+        """Write offsets 0-99 before the group exists; its first member finds SPSO and SPEO at 100."""
         configure_group(self.broker.bootstrap, self.group, {"share.record.lock.duration.ms": str(LOCK_MS)})
         self.connect()
         self.topic_id = create_topic(self.client, self.topic)

@@ -115,9 +115,8 @@ def _check_acknowledged(core: SharePartition, ranges: list[RangeView], durable: 
 
 
 def _check_passed(ledger: GroupLedger, durable: Mapping[int, int], passed: range, index: int) -> None:
-    """Check that the start offset in memory has passed only records whose end is durable, if a client was answered so.
-
-    Otherwise the next crash would bring them back.
+    """Check that the start offset in memory has passed no record whose end was answered but is not durable. The next
+    crash would bring such a record back.
     """
     for offset in passed:
         if (index, offset) in ledger.finished and durable.get(offset) not in _OVER:

@@ -76,7 +76,7 @@ def check_nothing_left(world: World) -> None:
 
 
 def check_groups(world: World, replayed: Sequence[ReplayedGroups], states: dict[SharePartitionKey, ShareState]) -> None:
-    """Check that a replay gives the live groups, and that their initialised partitions have state."""
+    """Check that a replay gives the live groups, and that partitions initialised for them have state."""
     count = world.services.groups.coordinator.partitions.count
     for route, live, after in replayed:
         for group in world.groups:

@@ -43,7 +43,7 @@ class BreakerLedger:
         self.may_have_died += count >= LEAST_LIMIT
 
     def on_reject_sent(self) -> None:
-        """Record that a rejection was sent, of which the record may die."""
+        """Record that a rejection was sent, so that the record may die."""
         self.may_have_died += 1
 
     def on_begun_again(self) -> None:

@@ -63,7 +63,7 @@ class Dates:
         return _LARGE if self.on and self._rng.random() < 0.1 else usual
 
     def headers_for(self, value: bytes, together: int) -> Headers:
-        """Return the headers of a record with this value, in a batch of that many, and remember its time."""
+        """Return the headers of a record with this value, in a batch of so many records, and remember its time."""
         if not self.on:
             return ()
         rng, wall_ms = self._rng, self._world.clock.wall_ms()

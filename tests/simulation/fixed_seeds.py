@@ -15,7 +15,7 @@ SEEDS: Final = 400
 
 
 def fixed_seeds(is_meant: Callable[[int], bool], *, chunk: int, seeds: range = range(SEEDS)) -> FixedSeeds:
-    """Return those of `seeds` that `is_meant` selects, `chunk` of them per test."""
+    """Return the seeds that `is_meant` selects, `chunk` of them per test."""
     return FixedSeeds(_lived, [seed for seed in seeds if is_meant(seed)], chunk=chunk)
 
 

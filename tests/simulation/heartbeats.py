@@ -29,7 +29,7 @@ SUBSCRIPTIONS: Final[tuple[Names, ...]] = (
 
 
 TOO_MUCH: Final[Names] = tuple(f"{n:02}".ljust(32_765, "-") for n in range(32))
-"""Names that are smaller than a batch may be, while their record is larger."""
+"""Names that take less than the largest batch, while their record takes more."""
 
 TOO_MUCH_SHARE: Final = 0.15
 

@@ -58,9 +58,8 @@ class MetadataDisk:
         self._fs.crash(model, rng)
 
     def _damage(self) -> object:
-        """Damage one metadata record, or none, if that is safe.
-
-        Return the database's content before that; None if it was not safe.
+        """Damage one metadata record or none, if that is safe. Return the database's content before the damage, or
+        None.
         """
         journal = f"{DATA}/{JOURNAL_FILE}"
         planned = self._db.before_commit or self._db.after_commit

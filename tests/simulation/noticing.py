@@ -148,9 +148,7 @@ def search(fault: Fault) -> Iterator[int]:
 
 
 def row_of(name: str) -> tuple[int, ...]:
-    """Return the seeds for a fault's row: the row's own if one of them notices the fault, otherwise as many new ones as
-    are kept.
-    """
+    """Return the seeds for a fault's row: the present ones if one of them notices the fault, otherwise new ones."""
     fault = next(fault for fault in FAULTS if fault.__name__ == name)
     known = KNOWN.get(name, ())
     if known and first_to_notice(fault, known):

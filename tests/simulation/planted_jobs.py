@@ -159,7 +159,7 @@ def the_member_epoch_is_not_checked_on_committing(
 def offsets_of_transactions_have_topics_without_ids(
     original: Function, group: Any, request: OffsetCommitRequest, topics: Any, version: Any
 ) -> Any:
-    """Plant a fault that once existed: partitions that a member has had since an earlier epoch cannot be known then."""
+    """Plant a fault that once existed: without topic ids, partitions kept since an earlier epoch are not recognised."""
     if version is None:
         topics = [OffsetCommitResponseTopic(topic.name, partitions=topic.partitions) for topic in topics]
     return original(group, request, topics, version)

@@ -23,7 +23,7 @@ async def a_start_finds_nothing_of_what_was_sent_back(_original: Function, *_: o
 
 
 def letters_go_back_before_that_is_announced() -> AbstractContextManager[object]:
-    """Plant that letters are sent back before the announcement of this is durable."""
+    """Plant that letters are sent back before the announcement of the round is durable."""
     commit = BrokerRedriveWorld.commit
     begun: set[str] = set()
 

@@ -34,8 +34,9 @@ class Batch:
 
 
 class Producer:
-    """A producer. With `producer_id` -1 every batch is sent once. Otherwise a partition has one batch at a time, which
-    is repeated until it is answered.
+    """A producer. With `producer_id` -1 every batch is sent once.
+
+    Otherwise a partition has one batch in flight, which is repeated until it is answered.
     """
 
     def __init__(self, world: World, producer_id: int) -> None:

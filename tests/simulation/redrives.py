@@ -239,7 +239,7 @@ class Redrives:
     # -- the end
 
     def check(self) -> None:
-        """Check at the end that each letter that was meant was sent back once, and no other."""
+        """Check at the end that each selected letter was sent back once, and no other letter."""
         for name in self.known:
             self._check(name)
         self._check_once()
@@ -286,7 +286,7 @@ class Redrives:
         self._world.seen["letters that went back"] += len(sent)
 
     def _check_letters(self, name: str, row: DescribedRedrive) -> None:
-        """Check that the examined letters were sent back, with their content, if they were meant, and no others."""
+        """Check that selected letters among those examined were sent back with their content, and no others."""
         known, sent = self.known[name], dict(self._sent_records(name))
         queue = self._logs(known.request.queue)
         looked_at = {each.partition: range(self._first(known), each.next_offset) for each in row.partitions}

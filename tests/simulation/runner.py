@@ -57,7 +57,7 @@ def run_seed(seed: int, steps: int = STEPS) -> Outcome:
 
 
 def shortest(seed: int) -> Outcome:
-    """Return the outcome with the fewest steps before its drain that still fails, if there is such a number."""
+    """Return the failing outcome with the fewest steps before its drain, if fewer steps also fail."""
     for steps in range(1, STEPS + 1):
         outcome = run_seed(seed, steps)
         if outcome.failure:

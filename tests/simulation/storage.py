@@ -249,7 +249,7 @@ class Storage:
     def check_end(self, slot: Slot, log: PartitionLog) -> None:
         """Check that confirmed offsets are not used again.
 
-        If everything is synced before it is confirmed, the manifest has them.
+        If everything is synced first, the manifest has those offsets.
         """
         last = self._last_answered(slot)
         if self.on and last >= 0 and self._world.syncs_every_append and not self._world.faults.happened:

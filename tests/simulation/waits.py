@@ -98,7 +98,7 @@ class Waits:
         self.given.pop(place, None)
 
     def on_clock_set(self, step_ms: int) -> None:
-        """Note that the broker has started with another wall clock: one that was set forward ends waits early."""
+        """Note that the broker has started with another wall clock; one that was set forward ends waits early."""
         if step_ms > 0:
             self.failed = {place: (count, at - step_ms) for place, (count, at) in self.failed.items()}
             self.given = {place: at - step_ms for place, at in self.given.items()}
@@ -177,7 +177,7 @@ def _check_nothing_is_there(
 def check_persisted(world: World, ranges: Sequence[RangeView], state: ShareState, index: int) -> None:
     """Check that waits in memory are persisted.
 
-    A record that is persisted as available with a delivery count is persisted with its waiting time, too.
+    A record persisted as available with a delivery count is persisted together with its waiting time.
     """
     ahead = world.clock.wall_ms() - world.clock.now_ms()
     counts = {

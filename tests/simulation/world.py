@@ -263,7 +263,7 @@ class World:
     def syncs_every_append(self) -> bool:
         """True if everything is synced before it is answered.
 
-        That is so in worlds that may lose power, except in those that test power losses without it.
+        Worlds that may lose power do so, except those that test power losses without such syncs.
         """
         return self.model is CrashModel.POWER_LOSS and self.storage.promise is not Promise.WHAT_WAS_SYNCED
 
@@ -329,7 +329,7 @@ class World:
     # -- what happens
 
     def run(self) -> None:
-        """Live through the seed: random steps, then drain, then judge."""
+        """Run the seed: random steps, then drain, then judge."""
         with last_epoch(self.jobs.last_epoch), suppress(SeedIsOver):
             self._live()
 

@@ -35,7 +35,7 @@ class Scene:
         )
 
     def run(self, number: int, rows: list[list[str]], stop_after: int | None = None) -> None:
-        """Write and commit a batch; end after so many transactions have ended, as if the driver were killed then."""
+        """Write and commit a batch; after so many ended transactions stop, as if the driver were killed."""
         from shareq.client import transactions
         from shareq.spark.sink import task
 

@@ -49,7 +49,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one damage. `reported`: the broker's report of it, or what is wrong."""
+    """The outcome of one damage. `reported`: the broker's report of the damage, or the reason for a bad verdict."""
 
     target: Target
     damage: Damage

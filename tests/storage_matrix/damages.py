@@ -68,7 +68,7 @@ def _flips(path: str, size: int) -> Iterator[Damage]:
 
 
 def _second_batch(path: str) -> int:
-    """Return the position of the second batch of a segment; of the first, if there is no other."""
+    """Return the position of a segment's second batch, or of the first one if there is no other."""
     with open(path, "rb") as file:
         head = file.read(12)
         size = 12 + int.from_bytes(head[8:12], "big")

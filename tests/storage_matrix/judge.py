@@ -163,7 +163,7 @@ def allowed_after(template: str, target: Target, hit: Hit, sound: Facts, copy: s
 
 
 def _may_be_back(template: str, target: Target, copy: str) -> Facts:
-    """Return the records of the older copy; after an interrupted cleaning, those of all files that it left."""
+    """Return the records of the older copy; after an interrupted cleaning, of all files that it left."""
     files = []
     if copy:
         files = [copy] if os.path.isfile(copy) else [f"{copy}/{name}" for name in os.listdir(copy) if ".log" in name]

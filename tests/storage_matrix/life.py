@@ -89,9 +89,8 @@ MOMENTS: Final[dict[str, Callable[[str, str], bool]]] = {
 
 
 def _leave_behind(folder: str) -> None:
-    """Add files that only a longer life, or a kill at a rarer moment, would leave.
-
-    They are bytes that were cut off, and half-written files.
+    """Add files that only a longer life, or a kill at a rarer moment, would leave: cut-off bytes and half-written
+    files.
     """
     base = max(name for name in os.listdir(f"{folder}/orders-0") if name.endswith(".log"))
     shutil.copyfile(f"{folder}/orders-0/{base}", f"{folder}/orders-0/{base}.700.cut")

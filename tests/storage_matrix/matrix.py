@@ -31,7 +31,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """An outcome without its objects, so that processes can exchange it."""
+    """An outcome without references to other objects, so that processes can exchange it."""
 
     kind: str
     damage: str

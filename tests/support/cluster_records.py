@@ -79,7 +79,7 @@ class SeenLink:
 class RecordsRig:
     """A cluster, and a node that reads from it.
 
-    `heard` are the partitions that were announced; `cut` those that lost records, and from which offset.
+    `heard` are the announced partitions; `cut` has the partitions that lost records, with the first lost offset.
     """
 
     def __init__(self, settings: ClusterSettings | None = None, *, budget: int = 1 << 24) -> None:

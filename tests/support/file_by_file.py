@@ -142,9 +142,9 @@ def install(config: pytest.Config) -> None:
 
 
 def _say_less(plugins: pytest.PytestPluginManager) -> None:
-    """Leave out messages to the reporting process of which it makes nothing: a quarter of the work for a quick test.
+    """Leave out messages that the reporting process does not use: a quarter of the work for a quick test.
 
-    They are those of a setup and a teardown that passed and printed nothing, and of a test's begin and end.
+    They are about setups and teardowns that passed and printed nothing, and about a test's begin and end.
     """
     (sender,) = (plugin for plugin in plugins.get_plugins() if type(plugin).__name__ == "WorkerInteractor")
     plugins.unregister(sender)

@@ -25,8 +25,9 @@ def replaced(*places: tuple[object, str, Function | property]) -> Iterator[None]
 
 
 def in_place_of(owner: object, name: str) -> Callable[[Function], Fault]:
-    """Return a decorator that makes a fault of a function: it replaces `owner`'s `name`, which is its first
-    argument.
+    """Return a decorator that makes a fault of a function.
+
+    The function replaces `owner`'s `name`, and gets the original as its first argument.
     """
 
     def decorate(faulty: Function) -> Fault:

@@ -35,7 +35,7 @@ FREE: Final = (
 OF_A_FORMAT: Final = {"debug", "info", "warning", "error", "log", "pack"}
 """The methods whose arguments are in the order of a text or of a structure."""
 OF_MANY: Final = {"Table", "chain"}
-"""The callables that take any number of one kind."""
+"""The callables that take any number of arguments of one kind."""
 
 
 def long_calls(source: str) -> Iterator[tuple[int, str]]:

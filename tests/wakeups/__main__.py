@@ -100,9 +100,10 @@ def _release_every_second(member: Member, records: int) -> None:
 
 
 def _late(member: Member, delays: int) -> list[float]:
-    """Return the seconds from the time of each record to the answer with it. Raise ValueError for one that comes early.
+    """Return the seconds from the time of each record to the answer with it. Raise ValueError for a record that comes
+    early.
 
-    The broker counts in whole milliseconds, rounded down, so one of them may be missing from the client's view.
+    The broker counts in whole milliseconds, rounded down, so the client may see up to one less.
     """
     offsets: list[int] = []
     while len(offsets) < delays:

@@ -62,7 +62,7 @@ def dated(own: Broker, delays: int, others: int) -> Dated:
 
 
 def _pass_all(member: Member, client: WireClient, offset: int) -> float:
-    """Append a record without a time and acquire it, alone; return the seconds that this took."""
+    """Append a record without a time, the only one to be acquired; return the seconds until it came."""
     _append(client, 0)
     began = time.monotonic()
     found = member.take(timeout_s=120)

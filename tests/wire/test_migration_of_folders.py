@@ -25,7 +25,7 @@ AS_ANN: Final = {
     "SHAREQ_CLIENT_SASL_PASSWORD": "wonderland",
 }
 START_S: Final = 120.0
-"""The seconds in which two interpreters start, on a machine that may have other work."""
+"""The seconds in which two interpreters start on a busy machine."""
 NOWHERE: Final = Shell("127.0.0.1:1")
 
 

@@ -9,7 +9,7 @@ from devtools.in_memory.disk.content import Inode
 
 
 class Change(NamedTuple):
-    """One operation on names: each name's file before and after it, or None."""
+    """One operation on names, with the file of each name before and after it, or None."""
 
     before: dict[str, Inode | Folder | None]
     after: dict[str, Inode | Folder | None]

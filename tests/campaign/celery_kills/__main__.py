@@ -166,7 +166,7 @@ def campaign(of: str, kills: int, seed: int, pause_s: float, folder: Path, plant
 
 
 def send_again(send: Callable[[int, float], None], journal: Path, kill: Kill) -> set[int]:
-    """Plant the fault that the judge must find: repeat a task that another worker ran during this kill."""
+    """Repeat a task that another worker ran during this kill: the judge must find this planted fault."""
     for number, task in read(journal.read_text().splitlines()).items():
         run = task.runs[-1] if task.runs else None
         if run is not None and run.worker != kill.worker and run.end is None and len(task.runs) == 1:

@@ -18,7 +18,7 @@ class Kill:
 
 @dataclass(slots=True)
 class Run:
-    """One execution. `received` is when its worker got the task; `end` is None if it never ended."""
+    """One execution of a task. `received` is when its worker got the task; `end` is None if it never ended."""
 
     worker: int
     received: float

@@ -31,7 +31,7 @@ GOES_ON_S: Final = 0.3
 
 
 class Rounds:
-    """The rounds of one cell with one cluster. Each reports what has changed since the last."""
+    """The rounds of one cell with one cluster. Each row has what changed since the previous round."""
 
     def __init__(self, cell: Cell, cluster: str, seed: int) -> None:
         self._cell = cell
@@ -41,8 +41,8 @@ class Rounds:
     def run(self, first: int, goes_on: Callable[[int], bool]) -> Iterator[Row]:
         """Yield a row for each round in one scene, from number `first` on, while `goes_on(number)`.
 
-        It ends with a round that breaks something or in which consumers hang; its journals and logs are kept, as all
-        are with SHAREQ_KEEP_DATA, and their path is printed.
+        It ends with a round that breaks something or in which consumers hang; its journals and logs are kept, and their
+        path is printed; SHAREQ_KEEP_DATA keeps those of all rounds.
         """
         folder = Path(tempfile.mkdtemp(prefix="shareq-cluster-kills-"))
         cell = self._cell

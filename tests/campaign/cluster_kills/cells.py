@@ -25,11 +25,11 @@ SURELY_NEW_S: Final = 1.0
 TAKE_OVER_S: Final = 0.15
 """The seconds that a take-over takes, roughly."""
 TURNS_S: Final = 1.5
-"""The seconds that nodes wait for one that has ended, before they divide its slots."""
+"""The seconds that nodes wait for an ended node before they divide its slots."""
 JOINS_S: Final = 0.5
 """The seconds after a node's start in which it does not own its slots yet."""
 BEFORE: Final = 0.25
-"""The share of kills that come before the map that moves the slot."""
+"""The share of kills that happen before the nodes get the map that moves the slot."""
 RECOVERS_S: Final = 90.0
 BROKER_MISSED_S: Final = SESSION_MS / 1000
 
@@ -77,7 +77,7 @@ def _recovers(scene: Scene, at: float) -> None:
 
 
 def _ends(number: int, *, owner: bool) -> Callable[[Scene, Fault], None]:
-    """Return a fault that ends the owner, or the other node, by a signal, and restarts it."""
+    """Return a fault that ends the owner, or the other node, by a signal, and restarts that node."""
 
     def disturb(scene: Scene, fault: Fault) -> None:
         leads = _owner(scene)
@@ -177,7 +177,7 @@ def _two_die(scene: Scene, fault: Fault) -> None:
 def _dies_as_it_moves(scene: Scene, fault: Fault) -> None:
     """Kill the node that the topic's slot moves away from, or the one that it moves to, at any moment of the move.
 
-    It moves back to its first owner, which was killed, and comes back.
+    The slot moves back to its first owner, which was killed and restarted.
     """
     comes = _owner(scene)
     killed = time.monotonic()

@@ -26,7 +26,7 @@ class Seen:
     by_client: dict[str, list[float]] = field(default_factory=dict)
 
     def read(self, lines: Iterable[str], client: str = "") -> None:
-        """Add lines of one journal (see `journal.py`) of this kind of consumer."""
+        """Add the lines of one journal (see `journal.py`) of a consumer of this kind."""
         for line in lines:
             kind, time, *words = line.split(" ")
             if kind == "E":
@@ -105,8 +105,8 @@ def judged(
 def longest_pause(confirmations: Iterable[float], at: float, until: float) -> float:
     """Return the longest time without a confirmation that begins between a fault and `until`.
 
-    It is infinite if none came after `until`, because the work did not resume. It is not the time to the next
-    confirmation: answers of a killed owner may be read after its end.
+    It is infinite if none came after `until`, because the work did not resume. The time to the next confirmation would
+    not do: answers of a killed owner may be read after its end.
     """
     times = sorted(each for each in confirmations if each > at)
     behind = next((each for each in times if each >= until), float("inf"))

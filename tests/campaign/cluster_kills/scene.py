@@ -167,7 +167,7 @@ class Scene:
 
     @property
     def owner(self) -> OurProcess | None:
-        """The node that leads the topic, as another node, or itself, answers."""
+        """The node that leads the topic, according to any node."""
         for node in self.nodes:
             leader = self._leader(node.port)
             if leader is not None:

@@ -20,7 +20,7 @@ def calls(journals: Iterable[str]) -> list[Call]:
 
 
 def _calls(journal: str) -> Iterator[Call]:
-    """Yield calls: each begins with its last A and ends with the next C or E; a D before shows it never returned."""
+    """Yield calls: each begins with its last A and ends with the next C or E. If a D comes first, it never returned."""
     began_s: float | None = None
     for line in journal.split("\n")[:-1]:
         kind, time, what = line.split(" ", 2)

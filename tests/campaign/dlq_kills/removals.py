@@ -155,7 +155,7 @@ class Scene:
         return len(self.ledger.rejected) - len(written)
 
     def answered(self, answer: Message, *, again: bool) -> ErrorCode:
-        """Return an unexpected error of the operation; NONE if it is done or to be retried.
+        """Return an unexpected error of the operation; NONE if the operation is done or to be retried.
 
         `again`: an earlier attempt may already have done it.
         """
@@ -181,7 +181,7 @@ class Removals:
         self._broken: list[str] = []
 
     def run(self) -> Removed:
-        """Run it. Raises StartRefused; other faults are in the result."""
+        """Run the campaign. Raises StartRefused; other faults are in the result."""
         began = time.monotonic()
         try:
             for number in range(self._kills):
@@ -260,7 +260,7 @@ class Removals:
         self._node.start()
 
     def _note_owed(self, client: WireClient) -> None:
-        """Note what is owed after a start: without members it was owed when the broker died."""
+        """Note the letters owed after a start: without members they were owed when the broker died."""
         owed = [scene.owed(client) for scene in self._under_way]
         self._seen["owed at kills"] += sum(owed)
         self._seen["kills with letters owed"] += any(owed)

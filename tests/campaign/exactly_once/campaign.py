@@ -52,7 +52,7 @@ class HangingTransaction(Exception):
 
 
 class Kill(NamedTuple):
-    """One kill -9. `at` is the moment by the files, `records` the number in the source by then.
+    """One kill -9. `at` is the moment according to the files, `records` the number of records in the source then.
 
     `start_s`: the broker's start, to its first answer. `back_s`: from the kill until the job ended a transaction again;
     None if the next kill came first.
@@ -114,7 +114,7 @@ def aims(kills: int, rng: random.Random, among: Iterable[Aim] = Aim) -> list[Aim
 
 
 class Campaign:
-    """One client's job on one broker, which is killed. `records` in total, the same share after each start."""
+    """One client's job on one broker, which is killed. Of all `records`, each start is followed by an equal share."""
 
     def __init__(
         self, broker: BrokerUnderTest, client: Client, records: int, show: Callable[[str], None] = lambda _line: None

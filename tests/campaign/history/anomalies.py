@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Analysis(Enum):
-    """An analysis. The first ones bear the names of jepsen.tests.kafka, whose analyses these are."""
+    """The name of an analysis. The first names are those of jepsen.tests.kafka's analyses."""
 
     ABORTED_READ = "aborted-read (G1a)"
     INTERMEDIATE_READ = "intermediate-read (G1b)"

@@ -29,10 +29,10 @@ class Log:
 
     order: dict[int, str] = field(default_factory=dict)
     conflicts: list[tuple[int, str, str]] = field(default_factory=list)
-    """An offset, and two different values that were read there."""
+    """The offsets at which two different values were read, with both values."""
     last_of_key: dict[str, int] = field(default_factory=dict)
     floor: int = 0
-    """The offset below which records may be missing, because a client has deleted them or they were too old."""
+    """The offset below which records may be missing, because a client deleted them or they were too old."""
     drained: tuple[Operation, Drained] | None = None
     highest_read: int = -1
     needed: list[int] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Index:
         return None if writer is None else writer[1].key
 
     def _key_if_written(self, value: str) -> str | None:
-        """Return the key by which the record supersedes older ones; None if its transaction was aborted."""
+        """Return the key by which the record supersedes older ones; None if the record's transaction was aborted."""
         writer = self.writers.get(value)
         return None if writer is None or writer[0].outcome is Outcome.FAIL else writer[1].key
 
@@ -143,7 +143,7 @@ class Index:
             )
 
     def is_durable(self, value: str) -> bool:
-        """Return whether the record must stay in its log: its writer was answered, or it was read as committed."""
+        """Return whether the record must stay in its log: its write was answered, or it was read as committed."""
         writer = self.writers.get(value)
         return writer is not None and (writer[0].outcome is Outcome.OK or value in self.read_committed)
 

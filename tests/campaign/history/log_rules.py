@@ -229,7 +229,7 @@ def moved_starts(index: Index) -> Iterator[Anomaly]:
 
 
 def _moved_back(analysis: Analysis, what: str, seen: list[tuple[Operation, int]]) -> Iterator[Anomaly]:
-    """Report values below the greatest answered before their operation began."""
+    """Report values below the greatest one that was answered before their operation began."""
     ended = sorted((one.end, value) for one, value in seen)
     highest, upto = -1, 0
     for one, value in sorted(seen, key=lambda each: each[0].invoked):

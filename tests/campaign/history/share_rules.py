@@ -185,8 +185,7 @@ def two_owners(shares: Shares) -> Iterator[Anomaly]:
 def _free_at(shares: Shares, group: str, life: _Life, hold: _Hold, lock_ns: int) -> float:
     """Return until when the record certainly belonged to the member.
 
-    Brokers count whole milliseconds from the last one begun: a lock that ends together with others may be that much
-    short.
+    Brokers round the time down to whole milliseconds, so a lock may end up to one millisecond early.
     """
     ends: list[float] = [hold.one.invoked + lock_ns - TICK_NS]
     ends += [
@@ -281,7 +280,7 @@ def delivery_counts(shares: Shares) -> Iterator[Anomaly]:
 
 
 def _least_count(shares: Shares, group: str, place: Place, life: _Life, hold: _Hold) -> int:
-    """Return one more than any delivery that certainly came before and still counts."""
+    """Return one more than the count of any delivery that certainly came before and still counts."""
     least = 1
     for before in life.holds:
         if before.one.end >= hold.one.invoked or shares.reset_between(group, place, before.one.invoked, hold.one.end):
@@ -308,7 +307,7 @@ def moved_share_starts(shares: Shares) -> Iterator[Anomaly]:
 
 
 def wrong_records(shares: Shares) -> Iterator[Anomaly]:
-    """Check that delivered records are those at their offsets, and were not deleted or aborted before."""
+    """Check that delivered records are the ones at their offsets, and were not deleted or aborted before."""
     for group, place, offset, life in _every(shares):
         known = shares.index.logs[place].order.get(offset)
         for hold in life.holds:

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _missing(way: Way, cells: Sequence[Cell], options: argparse.Namespace) -> list[tuple[Cell, int]]:
-    """Return cells and numbers of rounds that are not in the file, a round of each cell before another one."""
+    """Return the cells and numbers of rounds that the file lacks, round by round over all cells."""
     found = [row for row in results.read(options.results, Row) if row.was_carried_out]
     there = {cell.name: sum((row.way, row.cell) == (way.name, cell.name) for row in found) for cell in cells}
     return [(cell, number) for number in range(1, options.rounds + 1) for cell in cells if number > there[cell.name]]

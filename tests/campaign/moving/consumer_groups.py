@@ -120,7 +120,7 @@ def _moves(this: Round, topic: str) -> list[Command]:
 
 
 def produce_in_transactions(bootstrap: str, topic: str, first: int, end: int) -> None:
-    """Write flights, their rows' numbers as keys, and records that are aborted between them."""
+    """Write flights with their rows' numbers as keys, and aborted transactions between them."""
     settings = {"bootstrap.servers": bootstrap, "transactional.id": topic, "queue.buffering.max.messages": 1_000_000}
     producer = Producer({**settings, **QUIET})
     producer.init_transactions(60)

@@ -38,8 +38,8 @@ class Read(NamedTuple):
 
 
 class _Client(Protocol):
-    """A consumer. `commit` confirms that all records up to these offsets are done; it raises if that is not
-    confirmed.
+    """A consumer. `commit` confirms that all records up to these offsets are done; it raises an error if the broker
+    does not confirm that.
     """
 
     def read(self) -> list[Read]: ...
@@ -146,7 +146,7 @@ def write_offsets(file: Path, offsets: Mapping[int, int]) -> None:
 
 
 def _ends(done: Sequence[Read]) -> dict[int, int]:
-    """Return the offset after the last record, by partition."""
+    """Return the offset after the last record of each partition."""
     found: dict[int, int] = {}
     for each in done:
         found[each.partition] = max(each.offset + 1, found.get(each.partition, 0))

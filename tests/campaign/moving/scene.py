@@ -18,8 +18,9 @@ from tests.support.clients.shareq_cli import Shell
 
 PARTITIONS: Final = 4
 SMALL_BATCHES: Final = 500
-"""The records of a batch: members acquire whole batches, and must not hold more than they finish before their locks
-end.
+"""The number of records in a batch.
+
+Members acquire whole batches, and must not hold more records than they finish before their locks end.
 """
 
 

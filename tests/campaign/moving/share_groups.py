@@ -24,11 +24,11 @@ seconds, so that the topic is not empty before it has moved.
 """
 DRAINS_S: Final = 240.0
 NEARLY: Final = 2_000
-"""Members work slowly from this many records before the half on, or a tenth of the half if that is less."""
+"""The number of records before the half from which on members work slowly, at most a tenth of the half."""
 STANDS_STILL_S: Final = 90.0
 """The seconds without a confirmation at the new side after which no more are expected: all locks have ended by then."""
 QUIET_S: Final = 10.0
-"""The seconds after which an empty queue counts as drained: answers come later than what they confirm."""
+"""The seconds after which an empty queue counts as drained: answers come later than the confirmations."""
 EACH: Final = 2
 """The kills in each part of a move: the copy, and the cut-over."""
 

@@ -43,7 +43,7 @@ class Side(Protocol):
 
     @property
     def victims(self) -> Mapping[str, Callable[[str], None]]:
-        """The functions that kill a process and start it again, by name. Each is given the topic that moves."""
+        """The functions that kill a process and start it again, by name. Each takes the topic that moves."""
 
     def start(self) -> None: ...
 

@@ -16,7 +16,7 @@ def line(at_s: float, **entry: Any) -> str:
 
 
 def journal(at_s: float, row: int, *, count: int = 1, verdict: int = ACCEPT, error: str | None = None) -> list[str]:
-    """Return the entries of a record that is delivered, acknowledged a second later, and answered after another one."""
+    """Return the entries of a record that is delivered, acknowledged after one second, and answered after two."""
     return [
         line(at_s, got=[[0, row, row, count, verdict]]),
         line(at_s + 1, sent=[[0, row]]),

@@ -23,7 +23,7 @@ from tests.campaign.moving.transactor import AT_ONCE
 from tests.interop.support.transactional import read_values
 
 STOPS_S: Final = 150.0
-"""The seconds that the job may take to stop: longer than its calls wait for a broker that is being killed."""
+"""The seconds that the job may take to stop: more than its calls wait for a broker that is being killed."""
 OPEN_MS: Final = 600_000
 """The timeout of the open transaction: longer than a cut-over waits for it, so that only its producer can end it."""
 
@@ -66,8 +66,8 @@ class Job:
 
 
 def move(this: Round, victims: Sequence[str] = ()) -> Row:
-    """Move the job's topics and its group while it runs, but for the cut-over; all victims are killed in the copy, and
-    again in the cut-over.
+    """Move the job's topics and its group while the job runs, except in the cut-over. All victims are killed in the
+    copy, and again in the cut-over.
     """
     name = f"job-{this.number}"
     source, target = f"{name}-in", f"{name}-out"

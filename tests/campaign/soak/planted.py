@@ -86,9 +86,9 @@ def _obey(levers: Levers) -> None:
 
 
 class DiskWait:
-    """The time for which the thread that created this waits for the disk.
+    """A meter of the time for which the thread that created it waits for the disk.
 
-    It is the duration of calls, less the time in which the thread worked or waited for a processor.
+    That is the duration of calls, less the time in which the thread worked or waited for a processor.
     """
 
     def __init__(self, levers: Levers, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
@@ -100,7 +100,7 @@ class DiskWait:
         self._waited_ns = 0
 
     def measured(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that is measured when the thread calls it, except for measured functions that it calls."""
+        """Return a function whose calls in the thread are measured, without the measured functions that it calls."""
 
         @wraps(plain)
         def call(*arguments: Any, **named: Any) -> Any:

@@ -67,10 +67,7 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """Take one last sample, because a stall since the previous one counts, too, and end.
-
-        Does nothing before `start`.
-        """
+        """Take one last sample, because a stall since the previous one counts, and end. Does nothing before `start`."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join()

@@ -18,15 +18,17 @@ little.
 """
 SHORT_S: Final = 300.0
 SHORT_NOISE_MB: Final = 25.0
-"""The same for a short run, in which each kind of work is done for the first time and keeps the memory that it
-takes.
+"""The growth in MB that counts as flat in a short run.
+
+Each kind of work is done there for the first time, and keeps the memory that it takes.
 """
 MOST_ABOVE_MIDDLE: Final = 1.1
 MOST_MORE_DESCRIPTORS: Final = 12
 """The number of descriptors by which the last third may exceed the middle one, since connections come and go."""
 MOST_MORE_LOGS: Final = 6
-"""The number of files by which open logs may exceed the pool for a moment: a file is opened before another is closed,
-and those that are being synced stay open.
+"""The number of files by which open logs may exceed the pool for a moment.
+
+A file is opened before another is closed, and files stay open while they are synced.
 """
 AFTERMATH_S: Final = 2.5
 """The seconds after a disturbance in which a stall is still its effect: the stall is seen by the next scrape that is
@@ -34,7 +36,7 @@ answered.
 """
 TOO_FEW: Final = "too few looks"
 TOO_BUSY: Final = 0.5
-"""The share of time waiting for a processor from which on stalls only show that the machine is busy."""
+"""The share of time spent waiting for a processor above which stalls only show that the machine is busy."""
 MOST_EXCUSE: Final = 0.5  # of a stall
 _FAULT: Final = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
 _MOST_PAIRS: Final = 400
@@ -42,8 +44,8 @@ _MOST_PAIRS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One verdict. `found`: the observation, in a line. If it is not `judged`, there was too little to judge, and it is
-    not sound.
+    """One verdict. `found`: the observation, in a line. Without `judged` there was too little to judge, and the verdict
+    is not sound.
     """
 
     name: str

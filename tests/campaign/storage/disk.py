@@ -65,7 +65,7 @@ class FileNode:
                 del versions[1]
 
     def snapshot(self) -> tuple[int, dict[int, bytes]]:
-        """Return the size and the pages that a sync that begins now brings to disk."""
+        """Return the size and the pages that a sync brings to disk if it begins now."""
         return len(self.now), {page: bytes(self.now[page * PAGE : (page + 1) * PAGE]) for page in self.dirty}
 
     def note_synced(self, size: int, pages: dict[int, bytes]) -> None:

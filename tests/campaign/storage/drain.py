@@ -50,7 +50,7 @@ class Drain:
         self._looker = Looker(scene, self._link, _NAME)
 
     def all(self) -> None:
-        """Note what is left. An error of the broker is noted, too, never raised."""
+        """Note everything that is left. An error of the broker is noted, too, never raised."""
         self._end_transactions()
         self._looker.topics()
         self._looker.config(PLAIN.name, "retention.ms")

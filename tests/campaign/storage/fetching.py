@@ -79,7 +79,7 @@ class Reader:
         return Read(records, part.log_start_offset, part.high_watermark, part.last_stable_offset)
 
     def _records(self, part: PartitionData, position: int) -> Iterator[tuple[int, int, str | None]]:
-        """Yield each record's offset, the offset after it, and the name of its value, None if consumers skip it."""
+        """Yield each record's offset, the offset after it, and its value's name; None if consumers skip the record."""
         data = bytes(part.records or b"")
         aborted = sorted(part.aborted_transactions or (), key=lambda one: one.first_offset)
         hidden: set[int] = set()
@@ -113,7 +113,7 @@ class Reader:
 
 
 class Consumer(Process):
-    """A client that keeps reading every place, each from its last position."""
+    """A client that keeps reading every place from its last position."""
 
     def __init__(self, scene: Scene, name: str, *, read_committed: bool) -> None:
         super().__init__(scene, name)

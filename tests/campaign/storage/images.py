@@ -87,7 +87,7 @@ class ImageResult:
 class Step:
     """A call from one of the broker's lives.
 
-    `changes`: it alters the disk's content, or what of it is on stable storage.
+    `changes`: it alters the content of the disk or of stable storage.
     """
 
     life: int

@@ -320,7 +320,7 @@ class TransactionalProducer(Process):
         """Act on a committed transaction."""
 
     def rewind(self) -> None:
-        """Act on a transaction that was not written, or whose outcome is unknown."""
+        """Undo the work of a transaction that was not written, or whose outcome is unknown."""
 
 
 class TransactionalJob(TransactionalProducer):

@@ -32,7 +32,7 @@ class Network:
             raise RuntimeError(f"no network namespace: {said.strip()}")
 
     def inside(self, command: Sequence[str], *, names: bool = True) -> list[str]:
-        """Return a command that runs this one in the network; with `names` it sees the network's /etc/hosts."""
+        """Return a command that runs this one in the network; with `names` it sees the network's own /etc/hosts."""
         enter = ["nsenter", "--target", str(self._holder.pid), "--net", *(["--mount"] if names else [])]
         return [*enter, "env", f"--chdir={os.getcwd()}", *command]
 

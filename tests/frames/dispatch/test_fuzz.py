@@ -148,7 +148,7 @@ LIKELY_NUMBERS = {
 
 
 def likely_names() -> dict[str, tuple[str, ...]]:
-    """Return names by field; a group is of the kind that used its name first."""
+    """Return names by field; a group has the kind that first used its name."""
     groups = tuple(f"g{number}" for number in range(20))
     named = dict.fromkeys(("GroupId", "Groups", "GroupIds", "Key", "CoordinatorKeys"), groups)
     named |= dict.fromkeys(("TransactionalId", "V3AndBelowTransactionalId", "TransactionalIds"), ("x", "y"))

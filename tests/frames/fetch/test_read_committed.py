@@ -235,7 +235,7 @@ def test_a_plain_record_is_there_at_once_while_no_transaction_is_open(topic: Top
 
 
 def unreadable(producer: int) -> bytes:
-    """Return a transactional batch that claims zstd falsely, so that decompressing it fails."""
+    """Return a transactional batch that falsely claims zstd, so that decompressing it fails."""
     batch = build_batch(
         [Data(None, b"x" * 50)], timestamp_ms=TIMESTAMP_MS, producer_id=producer, producer_epoch=0, base_sequence=0,
         compression=Compression.ZSTD, transactional=True,

@@ -42,7 +42,7 @@ def heartbeat(
     regex: str | None = None,
     version: int = 1,
 ) -> ConsumerGroupHeartbeatResponse:
-    """Send a full heartbeat for a joining member; later ones only show that it is alive."""
+    """Send a full heartbeat for a joining member; a joined member's heartbeat only shows that it is alive."""
     request = consumer_heartbeat(GROUP, member_id, epoch, topics, regex=regex)
     return world.connect().call(request, version, ConsumerGroupHeartbeatResponse)
 

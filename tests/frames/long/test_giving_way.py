@@ -41,7 +41,7 @@ class LongWork:
     def answered(
         self, client: MockConnection, request: Message, version: int, response_class: type[R], ticks: int
     ) -> tuple[R, int]:
-        """Send a request so many ticks after the last answer; return its answer and the turns until then."""
+        """Send a request so many ticks after the last answer; return its answer, and the turns until it came."""
         for _ in range(ticks):
             assert self.world.clock.run_tick()
         before = self.had

@@ -293,9 +293,7 @@ def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyP
 
 
 def by_time(world: BrokerWorld, time_ms: int) -> MockConnection:
-    """Return a client that looks up a time in a partition with a batch of 100,000 records, and then in one with a
-    single record.
-    """
+    """Return a client that looks up a time first in a batch of 100,000 records, then in a batch of one."""
     world.create_topic("t")
     times = [RecordData(b"k", b"", timestamp_ms=1_000 + at) for at in range(100_000)]
     for records in (times, [RecordData(b"k", b"", timestamp_ms=500_000)]):

@@ -38,8 +38,9 @@ from tests.support.metered_clock import CountingClock
 R = TypeVar("R", bound=Message)
 
 MOST_CALLS = 15_000
-"""The most calls in a turn for a group with states of `TOPICS`. There were 27,000 when a record of them was made,
-written and replayed in one turn.
+"""The most calls in a turn for a group with states of `TOPICS`.
+
+One record of all states, made, written and replayed in one turn, once took 27,000.
 """
 MOST_OF_A_COMMIT = 30_000
 """The most calls in a turn that commits 500 new topics, or deletes 200."""

@@ -339,7 +339,7 @@ def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_
 
 
 def made_by_the_broker(kind: str, world: BrokerWorld) -> tuple[Message, int, int]:
-    """Return a request for which the broker itself creates something, its version, and the commits that takes."""
+    """Return a request for which the broker itself creates something, its version, and the number of commits."""
     offset = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 0)])]
     topic = world.services.metadata.topic("t")
     assert topic is not None

@@ -63,7 +63,7 @@ def share_offsets_forgotten() -> Request:
 
 
 def replicas_moved() -> Request:
-    """Build the request; the last path of a partition with several counts."""
+    """Return the request; the last path of a repeated partition counts."""
     topic = moving.AlterReplicaLogDirTopic
     folders = [
         moving.AlterReplicaLogDir("/nowhere", [topic("t", [*range(20)]), topic("u", [1, 40])]),

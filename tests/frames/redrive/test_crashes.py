@@ -94,7 +94,7 @@ def test_a_crash_at_every_disk_operation(model: CrashModel) -> None:
 def crash_again_and_again(model: CrashModel, seed: int) -> RedriveWorld:
     """Run to the end, with crashes every few disk operations.
 
-    They also hit starts, and the search for letters that may have been sent.
+    Crashes also hit starts, and the search for letters that may have been sent.
     """
     rng = Random(seed)
     world = queue_of_letters()

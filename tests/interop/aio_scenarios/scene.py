@@ -85,7 +85,7 @@ class Scene:
         await asyncio.gather(*sent)
 
     async def left(self, group: str, *topics: str) -> list[bytes | None]:
-        """Return the values that another member receives before records sent now; it accepts all of them."""
+        """Return the values of earlier records that another member still receives; it accepts all of them."""
         member = self.consumer(group, *topics)
         for topic in topics:
             await self.send(topic, MARKER)

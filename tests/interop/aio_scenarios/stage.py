@@ -68,7 +68,7 @@ class Stage:
         self._started: dict[str, Future[None]] = {}
 
     def outcome(self, item: pytest.Item, of_file: Sequence[pytest.Item]) -> None:
-        """Raise the exception of this test's scenario, if any. The first test of a file starts them all."""
+        """Raise the exception of this test's scenario, if any. The first test of a file starts all its scenarios."""
         if item.nodeid not in self._started and not _function(item).alone:
             for one in of_file:
                 if not _function(one).alone:

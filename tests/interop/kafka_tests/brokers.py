@@ -60,7 +60,7 @@ class OneBroker:
         return None
 
     def start(self) -> None:
-        """Start, also after `stop`, and wait for the first answer; RuntimeError if there is none."""
+        """Start the process, also after `stop`, and wait for the first answer. Raise RuntimeError if none comes."""
         try:
             self._process.start()
         except RuntimeError:

@@ -118,7 +118,7 @@ def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
 
 
 def _cells(found: Mapping[str, Found | None]) -> str:
-    """Return the figures of all clusters: a single one if they are equal."""
+    """Return the figures of all clusters, or a single figure if they are equal."""
     places: dict[str, list[str]] = {}
     for cluster, of_cluster in found.items():
         places.setdefault(_cell(of_cluster), []).append(CLUSTERS[cluster])

@@ -31,7 +31,7 @@ LEFT_OUT: Final = (
     "redis_join_race",
     "unacked_messages_can_be",
 )
-"""The parts of names of tests that are left out: they are about Redis's client, fill it, or need a fast machine."""
+"""The parts of names of tests that are left out: these are about Redis's client, fill Redis, or need a fast machine."""
 _LIBRARIES: Final = ("redis>=5,<6.5",)
 # The release has no files of fixtures.
 _COMMON: Final = """

@@ -59,7 +59,7 @@ class Work:
 
 
 def members_come_and_go(work: Work, client: str) -> None:
-    """Read every record once while the group has one, two, one and then another member."""
+    """Read every record once while the group's members change: one, two, one, and another one."""
     one, two, three = (work.member(client) for _ in range(3))
     work.produce(100)
     with started(one):

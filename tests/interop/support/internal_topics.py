@@ -25,7 +25,7 @@ _BATCH: Final = re.compile(r"producerId: \S+|is\w+: \w+|magic: \d|compresscodec:
 
 
 class Record(NamedTuple):
-    """One record as a tool shows it. `sizes` are those of key and value, if shown."""
+    """One record as a tool shows it. `sizes` are the sizes of key and value, if shown."""
 
     type: int
     key: dict[str, Any]

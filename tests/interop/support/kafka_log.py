@@ -111,7 +111,7 @@ class Transactional:
 def written_by_kafka(bootstrap: str, topic: str) -> Iterator[Written]:
     """Write transactions one after another and interleaved, across segments of 1 MiB, compressed and not.
 
-    One stays open: the producers live until the end, so that it is not aborted.
+    One transaction stays open: producers live until the end, so that it is not aborted.
     """
     names = ["one", "two", "three", "four"]
     one, two, three, four = (

@@ -23,9 +23,8 @@ _ALLOWED: Final = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 def one_listener(
     kind: Literal["ours", "apache"], port: int, protocol: str, users: Sequence[str], password: str
 ) -> dict[str, str]:
-    """Return the settings of a listener with all mechanisms; `users` are those of PLAIN.
-
-    Apache Kafka has a second one, INTERNAL, where it is ANONYMOUS.
+    """Return the settings of a listener with all mechanisms; `users` are the users of PLAIN. Apache Kafka has a second
+    listener, INTERNAL, where it is ANONYMOUS.
     """
     named = " ".join(f'user_{user}="{password}"' for user in users)
     shared = {

@@ -52,7 +52,7 @@ Cluster = OurProcess | ApacheKafka
 class NodeProcess:
     """A node as a child process, and its cluster, which keeps running across `stop`, `kill` and `start`.
 
-    `settings` are those of a broker; each is passed to the process that it concerns. `cluster`: one that already runs.
+    `settings` are a broker's; each goes to the process that it concerns. `cluster` is a running cluster to use.
     """
 
     def __init__(

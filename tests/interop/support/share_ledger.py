@@ -23,7 +23,7 @@ TERMINAL = frozenset({AcknowledgeType.ACCEPT, AcknowledgeType.REJECT})
 class Ledger:
     """The records that one group received, and the broker's confirmations.
 
-    An acknowledgement counts once the broker has confirmed it. If a killed connection cut it off it is *unknown*: the
+    An acknowledgement counts once the broker has confirmed it. One that a killed connection cut off is *unknown*: the
     broker may have stored it or not, so its record may be redelivered or not.
     """
 
@@ -37,7 +37,7 @@ class Ledger:
     unknown: set[Place] = field(default_factory=set)
     """Records whose last acknowledgement was cut off."""
     revived: list[Place] = field(default_factory=list)
-    """Records that came again after their ACCEPT or REJECT was confirmed: must stay empty."""
+    """Records that came again after their ACCEPT or REJECT was confirmed; there must be none."""
     cut_off: int = 0
     """The number of acknowledgements that were cut off, whatever became of them later."""
     errors: set[str] = field(default_factory=set)

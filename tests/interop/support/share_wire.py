@@ -44,7 +44,7 @@ AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 
 Ack = tuple[int, int, int | Sequence[int]]
-"""First and last offset, both included, and one type for all or one for each."""
+"""The first and the last offset, both included, and one type for all offsets or one for each."""
 NOT_READY = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -289,8 +289,8 @@ def joined(acquired: Iterable[Acquired]) -> list[Acquired]:
 def read_state(client: Caller, group: str, topic_id: bytes, partition: int = 0) -> tuple[int, list[StateBatch]]:
     """Return start offset and state batches as stored, waiting for a coordinator that is still loading.
 
-    Reads with the lowest leader epoch that the coordinator accepts, which a restart of Apache Kafka raises: a higher
-    one would fence the leader itself.
+    The read has the lowest leader epoch that the coordinator accepts, which a restart of Apache Kafka raises; a higher
+    epoch would fence the leader itself.
     """
     epoch = 0
 

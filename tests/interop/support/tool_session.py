@@ -69,7 +69,7 @@ class Session:
         self.steps.append(Step(command, tuple(lines if view is None else view(lines)), differs))
 
     def apart(self, script: str, *arguments: str, view: View) -> None:
-        """Run a tool and record it, in a process of its own: it finishes its work in the JVM's shutdown hooks."""
+        """Run a tool in a process of its own and record it: the tool finishes its work in the JVM's shutdown hooks."""
         given = tool_arguments(("--bootstrap-server", self.broker.bootstrap, *arguments))
         done = java_tool(f"org.apache.kafka.tools.{SCRIPTS[script]}", *given)
         lines = tidy(self.names.replace(done.stdout), self.names.replace(done.stderr), done.returncode)

@@ -27,7 +27,7 @@ def _both_topics(run: Session, differs: str | None = None) -> None:
 
 
 def prepared_group(run: Session) -> None:
-    """Use a group whose share partitions precede its members: set offsets, two members, snapshots; then delete all."""
+    """Alter the offsets of a group before it has members; then use two members and snapshots, and delete everything."""
     run.topic("orders", 2)
     run.produce("orders", ((number % 2, b"%d" % number) for number in range(12)))
     run.share_groups("--reset-offsets", "--group", "packers", "--topic", "orders", "--to-earliest", "--execute")

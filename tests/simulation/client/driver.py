@@ -48,7 +48,7 @@ class Later(Generic[T]):
 
 
 class Work(Generic[T]):
-    """A coroutine that runs on a clock whenever its awaited value is there. `end` has its result or exception."""
+    """A coroutine that continues on a clock once its awaited value has arrived. `end` has its result or exception."""
 
     def __init__(self, clock: VirtualClock, coroutine: Coroutine[Any, Any, T]) -> None:
         self._clock = clock

@@ -55,7 +55,7 @@ Value = bytes | None
 
 
 class Ledger:
-    """Every appended batch by its first offset; if an offset was lost and reused, the last one."""
+    """Every appended batch by its first offset; for an offset that was lost and reused, the last batch."""
 
     def __init__(self) -> None:
         self.values: dict[Row, list[Value]] = {}
@@ -310,7 +310,7 @@ class ConfigRun:
         self.happened["changes"] = self.ledger.changes
 
     def _judge_confirmed(self, state: MetaState) -> None:
-        """Check that no row has an older value than a confirmed one: it has the last appended."""
+        """Check that no row has a value older than a confirmed one: each row has its last appended value."""
         now = {record.key: record.value for record in map(record_of, state.rows())}
         for sent in self.confirmed:
             for record in map(record_of, sent):

@@ -61,8 +61,9 @@ QUEUE: Final = "dlq.orders"
 GROUP: Final = "packers"
 KAFKA_4_4: Final = KAFKA_4_3._replace(name="4.4.0", unknown_topic_properties=frozenset())
 SETTLED_MS: Final = 300_000
-"""The time by which the last letters must be written after all faults: a deleted queue is known to be deleted after a
-minute.
+"""The time by which the last letters must be written after all faults.
+
+That a queue was deleted is known only after a minute.
 """
 
 T = TypeVar("T")
@@ -117,7 +118,7 @@ class Node:
         self.host = ShareFetchHost(env, self.manager, mirror, AnswerBudget(env.clock))
 
     def close(self) -> None:
-        """End it; its requests to the cluster continue there."""
+        """End the node; its requests to the cluster continue there."""
         self.queues.close()
         self.manager.close()
         self.feed.close()

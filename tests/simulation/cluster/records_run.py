@@ -58,7 +58,9 @@ _LOST: Final[tuple[type[Message], ...]] = (
 
 
 class Torn(NamedTuple):
-    """A transaction that an unclean election left without its end. Readers may have seen another outcome before."""
+    """A transaction that an unclean election left without its end. Readers may have seen another outcome before the
+    election.
+    """
 
     producer_id: int
     first_offset: int
@@ -323,7 +325,7 @@ class RecordsRun:
                 self._torn.setdefault(place, []).append(Torn(producer_id, known.open_from, log.end))
 
     def _depose(self) -> None:
-        """Delay a leader's last answers, whose records are lost: the node hears of its successor first."""
+        """Delay a leader's last answers, whose records are lost: the node first hears of the leader's successor."""
         place = self.rng.choice(self.places)
         broker, end = self.cluster.leader(*place), self.log(place).end
         if broker < 0 or not all(map(self.cluster.is_running, BROKERS)):

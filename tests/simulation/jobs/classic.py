@@ -32,7 +32,7 @@ AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 class ClassicMembership:
-    """One member's view. `assigned`: the slots of its generation, none outside one."""
+    """One member's view of its group. `assigned`: the slots of its generation; none outside of a generation."""
 
     def __init__(self, group: JobGroup, instance_id: str | None) -> None:
         self._group = group

@@ -33,7 +33,7 @@ REFUSED: Final = frozenset((ErrorCode.UNRELEASED_INSTANCE_ID,))
 
 
 class ConsumerMembership:
-    """One member's view. `assigned`: the slots that it may own."""
+    """One member's view of its group. `assigned`: the slots that it may own."""
 
     def __init__(self, group: JobGroup, instance_id: str | None) -> None:
         self._group = group
@@ -62,7 +62,7 @@ class ConsumerMembership:
         return not self.joined
 
     def join(self) -> Script[None]:
-        """Join until it is a member; its place may have to become free."""
+        """Join until the client is a member; another member may first have to leave."""
         while not self.joined:
             yield from self._beat(JOIN, frozenset())
             yield None

@@ -83,7 +83,7 @@ class Register:
         self.generation += offset == NO_OFFSET
 
     def confirmed(self, token: object) -> None:
-        """Record the answer: it supersedes everything sent before."""
+        """Record the answer to a commit: it supersedes everything sent before."""
         for sent in self._maybe:
             if sent.token is token:
                 self._settle(sent.offset, sent.order, sent.at_ms)
@@ -111,7 +111,7 @@ class Register:
         return False
 
     def _coming(self, offset: int, before: list[_Sent]) -> list[_Sent]:
-        """Return earlier sends that may show later, in a read that may be unstable."""
+        """Return earlier commits that may show later, or in a read of unstable offsets."""
         may_be_old = offset == self.base or (offset == NO_OFFSET and self.may_have_expired)
         if not may_be_old:  # transactions sent before the first that can be it are superseded, or deleted with it
             first = next(sent.order for sent in before if sent.offset == offset)
@@ -125,7 +125,7 @@ class Register:
         ]
 
     def _on_surprise(self, offset: int, order: int, *, torn: bool) -> bool:
-        """Handle an offset that is neither the last answered nor any sent one. See `on_read`."""
+        """Handle an offset that is neither the last answered one nor one that was sent. See `on_read`."""
         if offset == NO_OFFSET and self.may_have_expired:
             self.generation += 1
             self._settle(offset, order - 1, self.since_ms)
@@ -227,7 +227,7 @@ class OffsetLedger:
         attempt.pending = False
 
     def on_ended(self, attempt: Attempt, outcome: bool | None) -> None:
-        """Record the attempt's end for its producer. None: its outcome is unknown."""
+        """Record the end of the attempt, for its producer. None: the outcome is unknown."""
         attempt.open = attempt.pending = False
         if outcome is None and not attempt.commit_asked:
             outcome = False  # nobody else asks for it

@@ -69,7 +69,9 @@ class Identity(NamedTuple):
 
 
 class JobProducer:
-    """One process's producer. `life`: the number of the process of the transactional id; later ones fence it."""
+    """One process's producer. `life`: the number of the process among those of the transactional id; later processes
+    fence it.
+    """
 
     def __init__(self, world: World, transactional_id: str, life: int, versions: Versions) -> None:
         self._world = world
@@ -170,7 +172,7 @@ class JobProducer:
     def commit_offsets(self, group_id: str, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
         """Commit offsets in the transaction; older producers announce them first.
 
-        Topics are known by name: a careful process first checks that they are still those it has read.
+        Topics are known by name: a careful process first checks that they are still the topics that it has read.
         """
         if not self.bumps:
             sound = self._is_sound()

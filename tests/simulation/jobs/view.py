@@ -34,7 +34,7 @@ class View:
                     pass
 
     def hidden(self) -> set[bytes]:
-        """Return the values that may be committed after an open transaction."""
+        """Return the values that the reader may see only once an open transaction has ended."""
         found: set[bytes] = set()
         for slot in self._world.topics.of(SECOND):
             log, position = self._world.log(slot), self._positions.get(slot, 0)

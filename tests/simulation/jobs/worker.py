@@ -30,7 +30,7 @@ GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class Worker:
-    """One worker of a job, whichever process runs it. `steady`: it behaves normally from now on."""
+    """One worker of a job, whichever process runs it. `steady`: the worker has to behave normally from now on."""
 
     def __init__(self, group: JobGroup, index: int) -> None:
         self._group = group
@@ -273,7 +273,7 @@ class Worker:
         return start
 
     def _who(self, who: Identity) -> Identity:
-        """Return the committing identity, sometimes an old one of before the last rebalance."""
+        """Return the committing identity, sometimes the one from before the last rebalance."""
         earlier = self._earlier
         if earlier.epoch > 0 and not self.steady and self._world.rng.random() < 0.1:
             self._world.seen["commits of an earlier epoch"] += 1

@@ -33,7 +33,7 @@ TERMINAL: Final = (2, 4)
 
 
 class TakenOver(NamedTuple):
-    """A take-over record that counts. `wall_ms`: when its node decided to write it, not when it arrived."""
+    """A take-over record that counts. `wall_ms`: when its node decided to write it, not when the record arrived."""
 
     node_id: int
     generation: int

@@ -43,9 +43,9 @@ FIRST_NODE_ID: Final = 1_000_000
 LEASE_MS: Final = 6_000
 APPEND_TIMEOUT_MS: Final = 5_000
 AGAIN_MS: Final = 300
-"""The pause before a start that was not answered is repeated."""
+"""The pause before a start without an answer is repeated."""
 GOODBYE_MS: Final = 20
-"""The time that a clean stop waits for the other nodes to learn of it."""
+"""The time in which the other nodes learn of a clean stop."""
 
 _TOPICS: Final = {
     SHARE_GROUP_STATE: WantedTopic(STATES, SLOTS, compacted=False),

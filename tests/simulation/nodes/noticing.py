@@ -23,11 +23,11 @@ STEPS: Final[dict[Fault, str]] = dict.fromkeys(
     ),
     "make_zombie",
 )
-"""The steps that a fault needs to be noticed. Its seeds take them more often than others."""
+"""The steps that a fault needs to be noticed. Its seeds take these steps more often than other seeds."""
 
 
 def noticed_by(fault: Fault, seed: int) -> str | None:
-    """Return how a seed ends with the fault; None if it does not notice it."""
+    """Return how a seed that notices the fault ends; None if the seed does not notice it."""
     with fault():
         try:
             run(seed, STEPS.get(fault, ""))

@@ -414,7 +414,7 @@ class NodesWorld:
         spans.append(_Span(first_ms, now_ms))
 
     def _could_decide(self, owner: TakenOver, slot: int) -> bool:
-        """Return True if a map that the node had shortly before its decision gave it the slot."""
+        """Return True if some map that the node had shortly before its decision gave it the slot."""
         at_ms = owner.wall_ms - self.clock.wall_ms() + self.clock.now_ms()
         spans = self._mapped[slot, owner.node_id]
         return any(first_ms - WATCH_MS <= at_ms <= last_ms + MOST_MS_BEHIND for first_ms, last_ms in spans)
@@ -431,7 +431,7 @@ class NodesWorld:
                 raise Broken(f"slot {slot} was taken over by node {last.node_id}, and no map says so")
 
     def _may_repeat(self, delivery: Delivery) -> bool:
-        """Return whether the node was deposed, and its lease may last yet."""
+        """Return whether the node was deposed while its lease may still last."""
         slot = crc32(delivery.place.topic_id) % SLOTS
         self._note_owners(slot)
         later = []
@@ -581,7 +581,7 @@ class NodesWorld:
             life.nodes.loses += 1
 
     def reach(self, node: NodeProcess, host: str) -> Reached | None:
-        """Return the process that a node reaches at a host. One that is stopped is reached: its machine answers."""
+        """Return the process that a node reaches at a host. A stopped process counts: its machine answers."""
         other = next(each for each in self.nodes.values() if each.name == host)
         if frozenset((node.name, host)) in self.cut_nodes or other.refuses:
             return None
@@ -692,8 +692,7 @@ class NodesWorld:
     def _compact_slot(self, slot: int) -> None:
         """Compact up to the owner's take-over record.
 
-        A cleaner leaves younger records for an hour, and keys that zombies have overwritten are written again before
-        that.
+        A cleaner leaves younger records for an hour; by then keys that zombies have overwritten were written again.
         """
         logs = [log for node in self.nodes.values() if (log := node.log_of(SlotId(GROUPS, slot))) is not None]
         owners = [owner for owner, records in counting(self.cluster.log(GROUPS, slot).batches) if not records]

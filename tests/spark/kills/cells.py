@@ -92,7 +92,7 @@ class Cell:
 
     @property
     def remark(self) -> str | None:
-        """The meaning of 'at the step' for a victim that takes no part in the step; None for one that does."""
+        """The meaning of 'at the step' for a victim that takes no part in the step; None for other victims."""
         own, elsewhere = _ELSEWHERE[self.victim]
         return None if self.step in own else elsewhere
 

@@ -65,7 +65,10 @@ class Competitor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close the consumer, which releases the records that it holds. Raise the exception that it failed with."""
+        """Close the consumer, which releases its acquired records.
+
+        Raise the exception with which the consumer failed.
+        """
         self._over.set()
         self._thread.join(90)
         assert not self._thread.is_alive(), "the other member does not end"

@@ -72,7 +72,7 @@ class Driver:
             time.sleep(0.005)
 
     def leave_alone(self) -> None:
-        """Close the connection, so that the job ends by itself, if it still can."""
+        """Close the connection: the job ends by itself, if it still can."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()

@@ -102,7 +102,7 @@ class Witnesses:
     competitor: Mapping[Place, int] = field(default_factory=dict)
     """Records whose ACCEPT by the other member was confirmed."""
     unknown: Mapping[Place, int] = field(default_factory=dict)
-    """Records that it worked on and whose ACCEPT was cut off: the broker may know of it or not."""
+    """Records that the other member worked on and whose ACCEPT was cut off: the broker may know of it or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Verdict:
     compared: Sequence[int]
     """Micro-batches that the sink got more than once."""
     changed: Sequence[int]
-    """Micro-batches that were not the same when they came again, or not what the offset log says."""
+    """Micro-batches that differ when they come again, or from the offset log."""
     shared: Sequence[Place]
     """Records of Spark and the other member whose lock Spark lost before the ACCEPT: the contract allows it."""
     stolen: Sequence[Place]

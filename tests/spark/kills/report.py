@@ -19,9 +19,9 @@ class Outcome:
     query: str = ""
     """The fate of the query: `went on`, `ended`, `ended with the JVM`."""
     ended_by: str = ""
-    """The error that it ended with."""
+    """The error with which the query ended."""
     error: str | None = None
-    """The reason for which the cell could not be brought to its end; there is no verdict then."""
+    """The reason why the cell could not be completed; there is no verdict then."""
 
     @property
     def passed(self) -> bool:

@@ -35,7 +35,7 @@ class Unfinished(Exception):
 
 
 class Scene:
-    """The play of one cell. `query` is the query's fate afterwards, `ended_by` its first error."""
+    """One cell, played step by step. `query` is the query's fate afterwards, `ended_by` its first error."""
 
     def __init__(
         self, cell: Cell, broker: BrokerUnderTest, drivers: Drivers, folder: Path, seed: int, plant: str = ""

@@ -107,8 +107,8 @@ class Job:
 def without_forks(processes: Collection[Process]) -> list[Process]:
     """Return the processes whose parents are not among them.
 
-    A forked process has its parent's command line until it executes another program, and a JVM forks now and then:
-    Hadoop's file system runs `chmod` and `readlink`.
+    A forked process has its parent's command line until it executes another program. A JVM sometimes forks: Hadoop's
+    file system runs `chmod` and `readlink`.
     """
     pids = {one.pid for one in processes}
     return [one for one in processes if one.parent not in pids]

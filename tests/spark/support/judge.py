@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 MARKERS_WITHIN_S: Final = 4.0
-"""The time that the markers of ended transactions have: EndTxn is answered before they are in all partitions."""
+"""The seconds within which the markers of ended transactions must be written: EndTxn is answered earlier."""
 
 
 class Seen(NamedTuple):

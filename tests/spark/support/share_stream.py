@@ -94,7 +94,7 @@ class ShareStream:
         )
 
     def drain(self, rows: DataFrame | None = None, *, checkpoint: str = "checkpoint") -> list[Batch]:
-        """Return the records that there are now, by micro-batch; empty ones are left out."""
+        """Return the records that exist now, by micro-batch; empty micro-batches are left out."""
         taken: list[Batch] = []
         query = self.start(self.load() if rows is None else rows, collect_into(taken), checkpoint=checkpoint)
         assert query.awaitTermination(TIMEOUT_S), "the query does not end"
@@ -108,7 +108,7 @@ class ShareStream:
         return set(self._log(checkpoint, "commits"))
 
     def forget_commit(self, number: int, checkpoint: str = "checkpoint") -> None:
-        """Remove a commit, as if Spark had been killed just before it wrote down that a batch is done."""
+        """Remove a commit, as if Spark had been killed just before it noted the end of a batch."""
         folder = self.folder / checkpoint / "commits"
         (folder / str(number)).unlink()
         (folder / f".{number}.crc").unlink(missing_ok=True)

@@ -44,7 +44,7 @@ class Shell:
         self.seen: set[str] = set()
 
     def run(self, *words: str, stdin: str = "") -> Ran:
-        """Call a command and return its result, success or failure; an exception other than its exit is raised."""
+        """Call a command and return its result, success or failure; any exception except its exit is raised."""
         result = CliRunner(env=self.environment).invoke(main, list(words), input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

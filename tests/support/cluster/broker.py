@@ -65,7 +65,7 @@ class SimulatedBroker:
             self.look()
 
     def strand(self, key: LogKey, log: ClusterLog) -> None:
-        """Replace the broker as a leader: until it hears of it, it keeps using this log."""
+        """Replace the broker as a leader: until it hears of that, it keeps using this log."""
         if not self.hears:
             self._stranded.setdefault(key, log)
 

@@ -252,7 +252,7 @@ class SimulatedCluster:
         self.faults.losses.append(PlannedLoss(Loss.REQUEST, node, broker, lambda message: isinstance(message, kind)))
 
     def connected(self, connection: Connection) -> None:
-        """Register a connection: faults affect it until nothing of it is left."""
+        """Register a connection: faults affect it until it is over on both sides."""
         self._connections = [each for each in self._connections if not each.is_over]
         self._connections.append(connection)
 

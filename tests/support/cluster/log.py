@@ -153,8 +153,8 @@ class ClusterLog:
     def read(self, offset: int, upto: int, max_bytes: int, *, whole_first: bool) -> bytes:
         """Return batches below `upto`, from the one that contains `offset`.
 
-        With `whole_first` the first batch is returned whatever its size; without it nothing is if that is too large.
-        The rest is cut at `max_bytes`, even in the middle of a batch: Kafka answers regions of files.
+        With `whole_first` the first batch is returned whatever its size; otherwise nothing is returned if it is too
+        large. The rest is cut at `max_bytes`, even in the middle of a batch: Kafka answers regions of files.
         """
         found = bytearray()
         first = bisect_right(self.batches, offset, key=lambda each: each.header.next_offset)

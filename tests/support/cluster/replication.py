@@ -44,7 +44,7 @@ class Replication:
         clock.call_at(clock.now_ms() + delay_ms, arrived)
 
     def go_on(self, key: LogKey, upto: int | None = None) -> None:
-        """Replicate what the followers can take, and answer the requests that waited for it."""
+        """Replicate what the followers can take, and answer the requests that waited for that."""
         state, log = self._cluster.controller.state(key), self._cluster.controller.logs.get(key)
         if state is None or log is None or key in self._held or state.leader not in self._cluster.brokers:
             return

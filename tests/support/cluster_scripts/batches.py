@@ -15,7 +15,7 @@ from tests.support.cluster_scripts.conversation import Conversation
 
 
 def sizes(talk: Conversation) -> None:
-    """Produce a batch larger than max.message.bytes: it is refused, and nothing else of its topic."""
+    """Produce a batch larger than max.message.bytes: it is refused, and no other batch of its topic."""
     topic = talk.topic(configs={"max.message.bytes": "500"})
     fits = batch(b"x" * 400)
     talk.note("bytes", len(fits))

@@ -78,7 +78,9 @@ GONE: Final[Mapping[str, str]] = dict.fromkeys(
 
 
 class Plainly:
-    """The converter of answers to plain values. Names stay for later answers; `ignored` counts by path."""
+    """The converter of answers to plain values. Replaced names stay the same in later answers; `ignored` counts fields
+    by path.
+    """
 
     def __init__(self) -> None:
         self.ignored: Counter[str] = Counter()

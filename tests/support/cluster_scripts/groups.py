@@ -154,7 +154,7 @@ def a_silent_member(talk: Conversation) -> None:
 
 
 def a_member_that_does_not_join(talk: Conversation) -> None:
-    """Leave a rebalance waiting for a member: it ends without it after the rebalance timeout."""
+    """Let a rebalance wait for a member: the rebalance ends without it after the rebalance timeout."""
     first, second = _two(talk, rebalance_ms=700)
     first.join(b"one, again")
     first.sync(3, **{first.member_id: "all"})

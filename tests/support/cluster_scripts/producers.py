@@ -114,7 +114,7 @@ def producer_ids(talk: Conversation) -> None:
 
 
 def epochs_of_an_id(talk: Conversation) -> None:
-    """Ask for the next epoch with one's own: repeated after a lost answer, fenced if others took newer ones."""
+    """Ask for the next epoch with one's own epoch: repeated after a lost answer, fenced if others took newer epochs."""
     name = talk.name("id")
     first = begin_producer(talk, name)
     second = begin_producer(talk, name, first)

@@ -17,7 +17,7 @@ from tests.support.cluster_scripts.conversation import OF_ALL, PROPERTIES, Setti
 
 
 class SimulatedKafka:
-    """One broker on virtual time: nothing takes time unless it waits."""
+    """One simulated broker on virtual time: only waiting requests take time."""
 
     def __init__(self, release: KafkaRelease, setting: Setting) -> None:
         properties = {**OF_ALL, **PROPERTIES[setting]}

@@ -124,5 +124,5 @@ def address_of(node: int) -> Address:
 
 
 def knows(*nodes: int, then: Answer = lambda _: None) -> Answer:
-    """Return the answers of a broker that names these nodes in Metadata, and uses `then` for all other requests."""
+    """Return the behaviour of a broker that names these nodes in Metadata, and answers all other requests by `then`."""
     return lambda request: brokers_of(*nodes) if isinstance(request, MetadataRequest) else then(request)

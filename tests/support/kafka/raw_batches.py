@@ -20,7 +20,7 @@ def raw_record(
     headers: bytes = b"\0",
     longer: int = 0,
 ) -> bytes:
-    """Return one record. A key or value that is a number is that length without its bytes.
+    """Return one record. A number as key or value stands for that length without its bytes.
 
     `headers` begins with their count; `time_delta` may be the bytes of a number; `longer` is added to the record's
     length without the matching bytes.

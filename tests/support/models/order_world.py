@@ -311,7 +311,7 @@ class OrderWorld:
     # -- the judge
 
     def judge(self) -> None:
-        """Check that records waiting for their key wait for another record, and that available ones do not."""
+        """Check that records waiting for their key have to wait for another record, and that available ones do not."""
         if not self.settings.order_by_key or self.core.next_fetch_offset() < self.log_start:
             return  # nobody has found out yet what the log has lost
         being_given_up = {o for write in self.writes for row in write.batches for o in range(row[0], row[1] + 1)}
@@ -328,7 +328,7 @@ class OrderWorld:
                     unfinished[key] += 1
 
     def _judge_full(self) -> None:
-        """Check that the records that stop a fetch are as many as the limit, where the window may look ahead."""
+        """Check that as many records as the limit stop a fetch, where the window may look ahead."""
         limit, ahead = self.settings.partition_max_record_locks, self.settings.order_look_ahead
         if self.settings.order_by_key and ahead and not self.settings.delay.enabled:
             first = self.core.start_offset

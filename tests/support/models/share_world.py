@@ -60,7 +60,7 @@ class Persisted:
         }
 
     def delays(self, now: int) -> list[Delay]:
-        """Return those times as they are loaded: coalesced, ascending."""
+        """Return the redelivery times still ahead as they are loaded: coalesced, ascending."""
         rows: list[Delay] = []
         for offset, time in self.in_force(now).items():
             row = Delay(offset, offset, time, self.cells[offset][0])

@@ -45,7 +45,7 @@ def batch(first: int, records: int, size: int = 1) -> bytes:
 class Leader:
     """Two brokers, of which node 1 leads until a test changes it. `log`: its batches by first offset.
 
-    `said`: answers to fetches that come before the log's, one by one; a string closes the connection.
+    `said`: the answers to the first fetches, before those from the log; a string closes the connection.
     """
 
     def __init__(self) -> None:

@@ -93,7 +93,7 @@ def state_of(fs: MemFs) -> str:
 
 
 def cut_short(fs: MemFs, step: int, model: CrashModel, work: Callable[[], object]) -> bool:
-    """Run up to that step, and lose the process or the power there. Return False if the work ended before it."""
+    """Run up to that step, and end the process or lose power there. Return False if the work ended before."""
     fs.crash_at = fs.steps + step
     try:
         work()

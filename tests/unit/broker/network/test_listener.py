@@ -226,9 +226,9 @@ class HeldTimers(LoopClock):
 
 
 async def finished_while_an_answer_is_owed(within_ms: int | None) -> list[int]:
-    """Return the number of timers, and of open connections after they fired.
+    """Return the number of timers, and of open connections after the timers fired.
 
-    One of two connections closed with no request in flight, and another one opened afterwards.
+    Two connections were closed, one of them with no request in flight; another one was opened afterwards.
     """
     rig = Rig()
     rig.listener.clock = clock = HeldTimers()

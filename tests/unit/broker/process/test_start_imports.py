@@ -133,7 +133,7 @@ _WHERE_CONFIGURED = {
     "ctypes": "of a sync of the whole disk: 1 ms, once",
     "termios": "of clients that take no answers",
 }
-"""The modules that are imported only if they are configured, and cost little then."""
+"""The modules that are imported only if they are configured, which cost little in that case."""
 _APART = {"process", "maintenance"}
 """The folders of start and stop, and of other commands."""
 

@@ -29,7 +29,7 @@ def creating(world: World, broker: ScriptedBroker, error: ErrorCode = ErrorCode.
 
 
 def behind(world: World, broker: ScriptedBroker, answers: int, without_leader: bool = False) -> list[int]:
-    """Let the broker not know the topic in its first `answers`. Return a list that grows by each of them."""
+    """Let the broker not know the topic in its first `answers` answers; return a list that grows with each of these."""
     given: list[int] = []
 
     def answer(request: Message) -> Message:

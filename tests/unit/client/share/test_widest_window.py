@@ -32,7 +32,9 @@ OF_GROUP, BY_DEFAULT = 8, 5
 
 
 class Cluster:
-    """A broker with these configs. `refuses`: its error for changes; `hides`: its error for queries of its own."""
+    """A broker with these configs. `refuses`: its error for changes; `hides`: its error for queries of its own
+    configs.
+    """
 
     def __init__(self, world: World, own: str | None = None, largest: str | None = "4000") -> None:
         self.own = own

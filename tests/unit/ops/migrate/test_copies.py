@@ -328,7 +328,7 @@ def test_a_byte_that_differs_at_the_target_is_found() -> None:
 
 
 def test_parts_are_compared_while_others_are_copied() -> None:
-    """The written records are then still in the target's memory."""
+    """The written records are still in the target's memory at that time."""
     source, target = still()
     for number in range(2):
         fill(source.logs["orders", number], Random(number), 60)
@@ -373,7 +373,7 @@ def test_damage_at_the_source_is_not_copied() -> None:
 class Restarted(MemoryTarget):
     """A target that is killed after `dies_at` batches, and then knows none of their producers.
 
-    Apache Kafka forgets producers whose last batch has a time of a day ago, or none.
+    Apache Kafka forgets producers whose last batch has a timestamp of a day ago, or none.
     """
 
     dies_at = -1

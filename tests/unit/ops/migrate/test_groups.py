@@ -272,7 +272,7 @@ def test_what_was_handed_over_is_compared() -> None:
 
 
 class SlowGroups(NewGroups):
-    """A target whose share coordinators execute late what killed first runs have requested."""
+    """A target whose share coordinators execute requests of killed first runs late."""
 
     def __init__(self, fate: Fate, kills: int) -> None:
         super().__init__(fate)

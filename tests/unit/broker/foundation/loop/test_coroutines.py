@@ -292,7 +292,7 @@ class Programs:
         self.look()
 
     def look(self) -> None:
-        """Check that each program ran its steps in order, and ended at most once."""
+        """Check that each program ran its steps in order, and ended no more than once."""
         for at, program in enumerate(self.programs):
             assert self.taken[at] == program[: len(self.taken[at])]
             assert self.ended[at] <= 1

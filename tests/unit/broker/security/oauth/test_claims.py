@@ -108,7 +108,7 @@ def test_what_are_no_claims(payload: bytes) -> None:
 @given(st.dictionaries(st.sampled_from(["sub", "exp", "iat", "nbf", "aud", "iss", "scope"]), JSON))
 @example({"sub": "alice", "iat": 0, "exp": NOW_S + 1})
 def test_any_claims_are_good_or_refused(claims: dict[str, object]) -> None:
-    """A token is accepted only with a user and an expiry, even if its times are right."""
+    """A token needs a user and an expiry, even if its times are right."""
     for given_claims in (claims, {**GOOD, **claims}):
         for rules in (RULES, RULES._replace(audiences=("kafka",), issuer="x")):
             said = ""

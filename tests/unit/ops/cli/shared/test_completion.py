@@ -77,7 +77,7 @@ def in_bash(words: str, bootstrap: str) -> list[str]:
 
 
 def in_zsh(words: str, bootstrap: str) -> list[str]:
-    """Return zsh's completions of the last word, with the two functions replaced by which it offers them."""
+    """Return zsh's completions of the last word; the test replaces the two functions by which zsh offers them."""
     given = words.split(" ")
     script = (
         "autoload -Uz compinit; compinit -u -D\n"

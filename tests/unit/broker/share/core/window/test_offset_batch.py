@@ -70,7 +70,7 @@ class Both:
             self.set(low, high, self.held(None, status))
 
     def accept(self) -> None:
-        """Accept runs of one holder in both forms, up to the first acknowledgement that the form of runs leaves."""
+        """Accept runs of one holder in both forms, up to the first acknowledgement that the runs do not take."""
         first, _ = self.part()
         spans = [(low, high) for low, high, status in self.runs.runs(FIRST, LAST) if status.owner and low >= first]
         if not spans:
