@@ -66,8 +66,13 @@ class Tries:
         self._failures += 1
         pause = backoff_s(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._failures)
         if self.deadline - now <= pause:
-            raise Unreachable(f"{self._last}; given up after {self._total_ms} ms") from None
+            raise Unreachable(f"{_clause(self._last)}; given up after {self._total_ms} ms") from None
         if now + pause >= self._tell_at:
             self._tell_at = self.deadline
-            logger.warning("%s; trying again for %d s", self._last, self.left_ms // 1000)
+            logger.warning("%s; trying again for %d s", _clause(self._last), self.left_ms // 1000)
         return pause
+
+
+def _clause(error: ClientError) -> str:
+    """Return an error's text without the end of its sentence."""
+    return str(error).rstrip(".")

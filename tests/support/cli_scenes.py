@@ -328,7 +328,12 @@ def configs(shell: Shell) -> None:
         refused = shell.run(*words)
         assert (refused.code, refused.err.count("\n")) == (1, 1)
         assert "INVALID_CONFIG" in refused.err
-        assert refused.err.endswith(" Nothing was changed.\n")
+        assert refused.err.endswith(". Nothing was changed.\n")
+    misspelt = shell.run("configs", "alter", "topic", "c.a", "--set", "retentoin.ms=1", "--unset", "messages")
+    assert misspelt.code == 1
+    assert misspelt.err.endswith("; did you mean retention.ms? Nothing was changed.\n")
+    short = shell.run("configs", "alter", "group", "c.g", "--set", "lock.duration.ms=20000")
+    assert "; did you mean share.record.lock.duration.ms?" in short.err
     assert shell.json(
         "configs", "alter", "group", "c.g", "--set", "share.record.lock.duration.ms=20000", "--dry-run"
     ) == [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Final, NamedTuple
 
 import click
@@ -159,7 +160,28 @@ def alter(
     key = _resource(kind, resource)
     outcome = session.admin.configs.alter({key: change}, dry_run=dry_run)[key]
     if isinstance(outcome, ClientError):
-        session.failed(outcome, " Nothing was changed.")
+        hint = _known_names(session, key, [name for _, name, _ in rows]) if _is_invalid(outcome) else ""
+        session.failed(outcome, f"{hint}{'' if hint or str(outcome).endswith('.') else '.'} Nothing was changed.")
         return
     for operation, name, value in rows:
         yield ConfigChangeRow(kind, resource, operation, name, value, not dry_run)
+
+
+def _is_invalid(error: ClientError) -> bool:
+    return isinstance(error, BrokerError) and error.code == ErrorCode.INVALID_CONFIG
+
+
+def _known_names(session: Session, resource: Resource, names: Iterable[str]) -> str:
+    """Return a question about each name that the resource's kind does not have, if one that it has is similar."""
+    described = dict(session.admin.configs.describe([resource], None))[resource]
+    if isinstance(described, ClientError):
+        return ""
+    known = [each.name for each in described]
+    near = (_nearest(name, known) for name in names if name not in known)
+    return "".join(f"; did you mean {name}?" for name in near if name is not None)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that this one is the end of, or else similar to; None if there is none."""
+    ends = [each for each in known if each.endswith(f".{name}")]
+    return next(iter(ends or get_close_matches(name, known, 1, 0.85)), None)

@@ -493,6 +493,8 @@ def test_a_call_gives_up_at_once_when_no_further_try_has_time() -> None:
     assert tries.left_ms == 1
     with pytest.raises(Unreachable, match=r"^first; given up after 99 ms$"):
         Tries(config_of(), 99, clock).failed(Unreachable("first"))
+    with pytest.raises(Unreachable, match=r"^A sentence; given up after 99 ms$"):
+        Tries(config_of(), 99, clock).failed(Unreachable("A sentence."))
 
 
 def test_the_error_of_a_try_that_the_deadline_cut_short_is_not_reported() -> None:
