@@ -331,7 +331,7 @@ def configs(shell: Shell) -> None:
         assert refused.err.endswith(". Nothing was changed.\n")
     misspelt = shell.run("configs", "alter", "topic", "c.a", "--set", "retentoin.ms=1", "--unset", "messages")
     assert misspelt.code == 1
-    assert misspelt.err.endswith("; did you mean retention.ms? Nothing was changed.\n")
+    assert misspelt.err.endswith("; did you mean retention.ms, flush.messages? Nothing was changed.\n")
     short = shell.run("configs", "alter", "group", "c.g", "--set", "lock.duration.ms=20000")
     assert "; did you mean share.record.lock.duration.ms?" in short.err
     assert shell.json(

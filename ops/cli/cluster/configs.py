@@ -172,13 +172,13 @@ def _is_invalid(error: ClientError) -> bool:
 
 
 def _known_names(session: Session, resource: Resource, names: Iterable[str]) -> str:
-    """Return a question about each name that the resource's kind does not have, if one that it has is similar."""
+    """Return a question with the known names that unknown ones are similar to; "" if there are none."""
     described = dict(session.admin.configs.describe([resource], None))[resource]
     if isinstance(described, ClientError):
         return ""
     known = [each.name for each in described]
-    near = (_nearest(name, known) for name in names if name not in known)
-    return "".join(f"; did you mean {name}?" for name in near if name is not None)
+    near = [found for name in names if name not in known and (found := _nearest(name, known)) is not None]
+    return f"; did you mean {', '.join(near)}?" if near else ""
 
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:
