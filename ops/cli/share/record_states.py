@@ -248,7 +248,7 @@ def _rows(
                     raise
                 session.failed(error)
     if hidden and choice.hides_finished:
-        session.notes.append(f"{hidden:,} finished offsets behind unfinished ones are not shown; --all shows them")
+        session.notes.append(f"{hidden:,} finished offsets beyond the start offset are not shown; --all shows them")
 
 
 def _all_groups(session: Session) -> list[str]:

@@ -135,7 +135,7 @@ def test_finished_ones_behind_a_gap_are_summed_up(shell: Shell, broker: Broker) 
         member.acknowledge([AckRange(held.topic_id, 0, 2, 4)], AcknowledgeType.ACCEPT)
         ran = shell.run("share", "records", "gaps", "--json")
         assert [row["first"] for row in shell.values(("share", "records"), ran.lines)] == [0, 5]
-        assert ran.err == "shareq: 3 finished offsets behind unfinished ones are not shown; --all shows them\n"
+        assert ran.err == "shareq: 3 finished offsets beyond the start offset are not shown; --all shows them\n"
         whole = shell.json("share", "records", "gaps", "--all")
         assert [(row["first"], row["state"]) for row in whole] == [
             (0, "acquired"),
