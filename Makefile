@@ -43,7 +43,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-apache-python interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues bench-moving spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist wheels release-check clean
+.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-apache-python interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues bench-moving spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist deb wheels release-check clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 define EVERY_DAY
@@ -146,6 +146,7 @@ What is made
                                     docs/evidence/ from their rows
   make screenshots                  the pictures of docs/console.md, made again
   make dist                         sdist and wheel in dist/, installed and started once outside the checkout
+  make dist deb                     a package for Debian and its like, for the Python that makes it: PYTHON=/usr/bin/python3
   make wheels                       wheels with compiled passes for this system's Pythons, each started; Linux: needs docker
   make release-check TAG=v0.2.0     whether tag, version and changelog agree
   make docker-test                  the image, built and run without a daemon; needs root, buildah and debootstrap, else skips
@@ -415,6 +416,9 @@ lock: $(READY)
 
 dist: $(READY)
 	$(RUN) scripts/check_wheel.py
+
+deb: $(READY)
+	@$(RUN) scripts/deb.py
 
 wheels: $(READY)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --group wheels
