@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from shareq.broker.foundation.loop.collector import COLLECTOR, MOST_YOUNG, YOUNG_LOOKS
-from tests.support import file_by_file
+from tests.support import file_by_file, stuck_tests
 from tests.support.file_order import in_order
 
 pytest.register_assert_rewrite("tests.support.scenarios")
@@ -91,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         install()
     file_by_file.install(config)
+    stuck_tests.install(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
