@@ -62,7 +62,7 @@ class Secure:
         return f"localhost:{self.port}"
 
     def client(self) -> dict[str, str]:
-        """Return librdkafka's properties to connect to it."""
+        """Return librdkafka's properties to connect to this listener."""
         return {"security.protocol": "SSL", "ssl.ca.location": str(self.authority)}
 
     def properties(self, plain_port: int) -> dict[str, str]:

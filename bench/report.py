@@ -16,7 +16,7 @@ BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The measurements of one run, where and with what.
+    """The measurements of one run, with its machine and its versions.
 
     `samples` maps brokers and figures' keys to all repetitions. `brokers` are those compared, `columns` their names.
     """

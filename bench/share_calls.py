@@ -160,7 +160,7 @@ class _Calls:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print for each kind of request the calls and the CPU time of one."""
+    """Print the number of calls and the CPU time of one request, for each kind of request."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=20)

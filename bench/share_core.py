@@ -188,7 +188,7 @@ def _by_key(keys: Sequence[int]) -> int:
 
 
 def expiry() -> int:
-    """Let the locks of 10,000 records run out, of which every second one was accepted."""
+    """Let the locks of 10,000 records run out; every second record was accepted before."""
     core = partition()
     fetch(core, spans(0, RECORDS, RECORDS), batch_size=RECORDS)
     acknowledge(core, [AckBatch(offset, offset, [1]) for offset in range(1, RECORDS, 2)])

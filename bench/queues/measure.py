@@ -129,7 +129,7 @@ def cost_of_kills(taken: set[int], journal: Sequence[Done], ended: int) -> Kill:
 
 
 def drain(stand: Stand, taken: set[int]) -> None:
-    """Wait until all are done, or nothing is done for a minute."""
+    """Wait until all jobs are done, or none is done for a minute."""
     done, since = -1, time.monotonic()
     while not taken <= {each.number for each in read(stand.journal)}:
         stand.workers.look_after()

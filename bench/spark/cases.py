@@ -31,7 +31,7 @@ class Case:
         return f"kafka-share, {self.locks:,} locks a partition"
 
     def options(self, address: str, topic: str, group: str) -> dict[str, str]:
-        """Return the reader's options. Both are asked for the same columns."""
+        """Return the reader's options. Both readers are asked for the same columns."""
         common = {"kafka.bootstrap.servers": address, "subscribe": topic}
         if self.locks is None:
             return {**common, "startingOffsets": "earliest"}

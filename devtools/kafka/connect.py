@@ -27,7 +27,7 @@ _JVM: Final = ("-Xmx256M", QUICK_JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=
 
 
 def why_no_connect() -> str | None:
-    """Return why they cannot run here, or None."""
+    """Return why Kafka Connect and MirrorMaker cannot run here, or None."""
     if shutil.which("java") is None:
         return "java (17 or later) is not on the PATH"
     return None if JARS.exists() or shutil.which("mvn") else f"mvn is not on the PATH and the jars are not in {JARS}"

@@ -72,7 +72,7 @@ class Node:
         self.pid = self.process.pid
 
     def wait_ready(self) -> float:
-        """Wait until it listens; return the seconds. Raises StartRefused."""
+        """Wait until the broker listens; return the seconds. Raises StartRefused."""
         assert self.process is not None
         assert self.process.stdout is not None
         began, said = time.monotonic(), b""

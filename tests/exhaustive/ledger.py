@@ -136,7 +136,7 @@ class Ledger:
             self.may_be_dead.add(offset)
 
     def written(self, write: int, now_ms: int, *, answered: bool, durable: bool) -> None:
-        """Record the end of a state write: `answered` as done to the leader, and so to the client."""
+        """Record the end of a state write. `answered`: the leader, and so the client, learned that it succeeded."""
         for offset, holder in list(self.held.items()):
             if holder.write != write:
                 continue

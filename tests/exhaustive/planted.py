@@ -47,9 +47,7 @@ def dead_letters_forgotten_by_a_crash() -> AbstractContextManager[object]:
 
 @in_place_of(SharePartition, "acknowledge")
 def dead_letters_before_their_write(original: Function, self: SharePartition, *arguments: Any) -> Any:
-    """Plant that dead letters are requested at the rejection, although its write may fail and the record stays
-    alive.
-    """
+    """Plant the fault that dead letters are requested before the rejection is written, which may fail."""
     outcome = original(self, *arguments)
     change = self._writes[outcome.write_id][0] if outcome.write_id else None
     if change is None or not change.dead:
@@ -106,7 +104,7 @@ def keys_taken_for_each_other(original: Function, self: SharePartition, *argumen
 
 
 def key_free_before_the_write() -> AbstractContextManager[object]:
-    """Plant that an archived record counts as finished before that is durable."""
+    """Plant the fault that an archived record counts as finished before that is durable."""
     return replaced((KeyOrder, "hold", lambda _self, _write_id: None))
 
 
@@ -116,7 +114,7 @@ def key_free_when_given_back() -> AbstractContextManager[object]:
 
 @in_place_of(SharePartition, "_switch_order")
 def keys_forgotten_by_a_load(original: Function, self: SharePartition) -> None:
-    """Plant that the keys of records in flight are taken as known after a load."""
+    """Plant the fault that the keys of records in flight are taken as known after a load."""
     original(self)
     if self._order is not None and self._window.batches:
         self._order.known_until = self._window.end_offset + 1

@@ -1,5 +1,3 @@
-"""Every step that a scope has, and those possible in a world."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -23,7 +23,10 @@ from tests.fuzz.scenes import table as scenes
 from tests.support.kafka.random_messages import KnownMessage, known_messages
 
 Scene = dict[str, Any]
-"""The values of a request by field name; Any: of the field's type. A callable makes its value from the randomness."""
+"""The values of a request by field name, `Any` because fields have values of all types.
+
+A callable makes its value from the randomness.
+"""
 
 
 class ValidRequests:
@@ -34,7 +37,7 @@ class ValidRequests:
         self._rng: Random = facts.rng
 
     def request(self, api: ApiKey, version: int, given: Mapping[str, Any] = {}) -> Message:
-        """Return a request; `given` overrides its scene. Any: values of the fields."""
+        """Return a request; `given` overrides its scene. They are `Any`, because fields have values of all types."""
         known = known_request(api)
         make = scenes.REQUESTS.get(api)
         scene: Scene = {**(make(self.facts, version) if make is not None else {}), **given}

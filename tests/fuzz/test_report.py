@@ -1,5 +1,3 @@
-"""The table of outcomes by RPC that `python -m tests.fuzz --table` prints."""
-
 from __future__ import annotations
 
 import re

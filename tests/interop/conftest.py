@@ -1,5 +1,3 @@
-"""The broker under test, checks for leaking clients, and the Java client."""
-
 from __future__ import annotations
 
 import gc

@@ -1,6 +1,6 @@
 """Dead letters of records that share consumers (librdkafka's and ours) reject.
 
-Read by librdkafka's consumer, Java's and Apache Kafka's console consumer.
+They are read by librdkafka's consumer, Java's and Apache Kafka's console consumer.
 """
 
 from __future__ import annotations

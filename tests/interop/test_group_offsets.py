@@ -27,7 +27,7 @@ from tests.interop.support.share_wire import eventually
 Unique = Callable[[str], str]
 CommittedThere = dict[tuple[str, int], tuple[int, str]]
 OLD_VERSIONS = [None, (0, 10, 2), (2, 0), (2, 5)]
-"""kafka-python's idea of the broker: the newest OffsetFetch, or 2, 3 and 5."""
+"""The brokers' versions that kafka-python is made to assume: with them it uses the newest OffsetFetch, 2, 3 and 5."""
 
 
 @contextmanager

@@ -120,7 +120,7 @@ def test_topics_that_are_made_and_deleted_by_way_of_a_node(tmp_path: Path, plain
 
 
 def test_a_trial_finds_what_nodes_need_and_leaves_nothing_behind(plain: ApacheCluster) -> None:
-    """Nothing is missing but brokers, of which there is one; 4.3.1 has share groups of its own."""
+    """Nothing is missing except brokers, as there is only one; and 4.3.1 has share groups of its own."""
     lines = shareq("check", "--cluster", plain.address).splitlines()
     lacking = {" ".join(line[5:].split()[:4]) for line in lines if not line.startswith("ok ")}
     assert lacking <= {"the cluster has 1", "the cluster has share"}

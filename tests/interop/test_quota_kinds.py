@@ -109,7 +109,9 @@ def test_a_client_over_its_request_percentage_waits(broker: BrokerUnderTest) -> 
 def test_partitions_over_the_controller_mutation_rate_are_refused(
     broker: BrokerUnderTest, unique: Callable[[str], str]
 ) -> None:
-    """KIP-599: eleven windows of a second allow ten partitions and one more at once; the excess is owed."""
+    """KIP-599: in eleven windows of a second ten partitions may be created at once, and one more; later ones have to
+    wait.
+    """
     names = [unique(f"made{number}") for number in range(4)]
     with WireClient(address(broker)) as other, WireClient(address(broker), client_id="maker", timeout_s=60) as client:
         create_known_topic(other, names[3])

@@ -31,7 +31,7 @@ CHARACTERS: Final = "ab ,+\"\\<>;=#\0\r\n\tZ9/'():.?-@_*"
 
 
 def judged(lines: list[str]) -> list[str]:
-    """Return Java's "ok TEXT", "none" or "error" for each."""
+    """Return Java's result for each line: "ok TEXT", "none" or "error"."""
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path(), str(JUDGE)]
     done = subprocess.run(
         command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=120, check=True

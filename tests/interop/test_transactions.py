@@ -78,7 +78,7 @@ WALKS = [
 
 @dataclass(slots=True)
 class Reported:
-    """Apache Kafka's answers about its own log. `acquired` by walk."""
+    """Apache Kafka's answers about its own log. `acquired`: the acquired ranges, by the name of the walk."""
 
     last_stable_offset: int = 0
     high_watermark: int = 0
@@ -263,7 +263,7 @@ def test_apache_kafkas_tool_reads_our_files(kafkas: Kafkas, java: JavaDriver) ->
 
 
 def snapshot_rows(lines: list[str]) -> dict[str, dict[str, str]]:
-    """Return the rows by producer id, without times: Apache Kafka keeps a record's, we keep its arrival's."""
+    """Return the rows by producer id, without times: Apache Kafka keeps a record's, we that of its arrival."""
     rows = {}
     for line in lines:
         fields = dict(re.findall(r"(\w+): (?:Optional\w*\[)?(-?\w+(?:\.empty)?)", line))

@@ -44,7 +44,7 @@ def fill(broker: BrokerUnderTest, topic: str, *values: Any) -> None:
 
 
 async def run_until(done: asyncio.Event, *workers: Worker) -> None:
-    """Let them work side by side until `done`, or time out."""
+    """Let the workers work side by side until `done`, or time out."""
     async with asyncio.timeout(WAIT_S):
         await asyncio.gather(*(each.serve(stop=done) for each in workers))
 

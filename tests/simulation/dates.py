@@ -95,7 +95,7 @@ class Dates:
     # -- given back with a time
 
     def later_for(self, released: list[Place]) -> dict[Place, int]:
-        """Return the delays in milliseconds with which a member releases some of these."""
+        """Return the delays in milliseconds with which a member releases some of these records."""
         if not self.on:
             return {}
         return {place: self._rng.choice(_LATER_MS) for place in released if self._rng.random() < 0.8}

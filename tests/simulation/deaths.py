@@ -215,7 +215,9 @@ class Queues:
 
 
 def _is_marker(letter: Record) -> bool:
-    """Return whether it is a copy of a transaction marker, an ordinary offset to a read_uncommitted group."""
+    """Return whether the letter is a copy of a transaction marker, which is an ordinary record to a read_uncommitted
+    group.
+    """
     return len(letter.key or b"") == 4 and letter.value == bytes(6)
 
 

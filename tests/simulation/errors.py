@@ -1,5 +1,3 @@
-"""The error that a simulation raises when an invariant is broken."""
-
 from __future__ import annotations
 
 

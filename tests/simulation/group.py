@@ -1,5 +1,3 @@
-"""A share group of the simulation: its settings, its members, and its ledgers."""
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final

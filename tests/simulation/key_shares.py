@@ -28,12 +28,12 @@ _LARGE: Final = 70  # records, sent together now and then
 
 
 def is_about_key_shares(seed: int) -> bool:
-    """Return True for seeds from `FIRST_SEED` to those with dead letters of share groups on a sound disk."""
+    """Return True for seeds of key shares: from `FIRST_SEED` to the first one with dead letters, on a sound disk."""
     return FIRST_SEED <= seed < deaths.FIRST_SEED and seed % 5 != 4 and not is_about_storage(seed)
 
 
 class KeyShares:
-    """The settings of a seed's world for records of a key in hand and for the look-ahead."""
+    """The settings of a seed's world that limit the records of a key in hand, and set the look-ahead."""
 
     def __init__(self, world: World, seed: int) -> None:
         self._world = world

@@ -63,7 +63,7 @@ class SentAcks:
         self.asked = asked
 
     def counts(self, slot: int, ledger: GroupLedger) -> bool:
-        """Return whether the slot's state is still the one that they acknowledge."""
+        """Return whether the slot still has the state that these acknowledgements are about."""
         return ledger is self.ledger and ledger.generations[slot] == self.generations[slot]
 
 

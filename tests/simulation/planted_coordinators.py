@@ -42,7 +42,7 @@ def a_refused_operation_is_replayed() -> AbstractContextManager[object]:
 def a_refused_operation_fails_those_beside_it(
     _original: Function, self: CoordinatorPartition[Any], waiting: Any
 ) -> None:
-    """Plant that a refused operation fails those that wait with it, as a failed append does."""
+    """Plant the fault that a refused operation fails those that wait with it, as a failed append does."""
     waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
     for group in self._take_waiting():
         group.fail(ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -37,7 +37,7 @@ def dates_are_not_heeded() -> AbstractContextManager[object]:
 
 
 def dates_are_read_by_the_first_leader_alone() -> AbstractContextManager[object]:
-    """Plant that a leader trusts the state that it loads: its records are available, whatever their headers say."""
+    """Plant the fault that a leader trusts the loaded state: its records are available, whatever their headers say."""
     original = SharePartitionManager.dated
     known: WeakKeyDictionary[SharePartition, int] = WeakKeyDictionary()
 
@@ -50,7 +50,7 @@ def dates_are_read_by_the_first_leader_alone() -> AbstractContextManager[object]
 
 
 def dates_are_of_another_clock() -> AbstractContextManager[object]:
-    """Plant that delivery times are compared with a clock that is half a second ahead."""
+    """Plant the fault that delivery times are compared with a clock that is half a second ahead."""
     original = dates.dated
 
     def dated(offsets: Any, values: Any, wall_ms: int, now_ms: int, max_ms: int) -> Dated:

@@ -1,5 +1,3 @@
-"""Faults of dead letters (KIP-1191), planted like those of `planted.py`."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,7 +27,7 @@ from tests.support.statuses import new_statuses
 def death_persisted_as_archived(
     original: Function, self: SharePartition, write_id: int, batches: tuple[StateBatch, ...], *others: Any
 ) -> Any:
-    """Plant that a death is persisted before its letter: a crash between the two loses the letter."""
+    """Plant the fault that a death is persisted before its letter: a crash between the two loses the letter."""
     rows = tuple(
         row._replace(delivery_state=RecordState.ARCHIVED.value) if row.delivery_state == 3 else row for row in batches
     )
@@ -54,7 +52,7 @@ def last_lock_that_runs_out_has_no_letter() -> AbstractContextManager[object]:
 
 @in_place_of(StateChange, "commit")
 def accepted_records_have_letters(original: Function, self: StateChange, window: Any) -> Any:
-    """Plant that all records named by a request get letters if one of them is rejected."""
+    """Plant the fault that all records named by a request get letters if one of them is rejected."""
     if self.dead and self.state_batches:
         last = self.state_batches[-1].last_offset
         self.dead = [self.dead[0]._replace(first_offset=self.state_batches[0].first_offset, last_offset=last)]
@@ -88,7 +86,7 @@ def letters_count_before_they_are_durable(
 
 @in_place_of(DeadLetterQueues, "_failed")
 def kept_dead_are_given_up(_original: Function, self: DeadLetterQueues, lane: Any, made: Any, error: ErrorCode) -> None:
-    """Plant that a failed write loses the letters, as without `shareq.dlq.keep`."""
+    """Plant the fault that a failed write loses the letters, as without `shareq.dlq.keep`."""
     for part in made.parts:
         self._give_up(lane, part.burial, part.upto, error.name)
     self._soon(lane)

@@ -74,7 +74,7 @@ def offsets_are_committed_in_topics_that_went_meanwhile() -> AbstractContextMana
 
 
 def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:
-    """Plant that offsets are committed and fetched for whatever topic has the name now."""
+    """Plant the fault that offsets are committed and fetched for whatever topic has the name now."""
     original, names = GroupOffsetsService._topic, dict[bytes, str]()
 
     def topic(self: Any, name_or_id: str | bytes) -> TopicImage | None:
@@ -145,7 +145,7 @@ def aborted_transactions_that_begin_below_the_start_are_forgotten(
 def what_is_deleted_can_be_read(
     original: Function, self: FetchRead, partition: Any, log: PartitionLog, limits: Any
 ) -> None:
-    """Plant that deleted records can be read as long as their segment exists."""
+    """Plant the fault that deleted records can be read as long as their segment exists."""
     start, log.log_start_offset = log.log_start_offset, 0
     try:
         original(self, partition, log, limits)

@@ -1,5 +1,3 @@
-"""Faults to plant in transactions, committed offsets and consumer groups, for seeds about jobs; see `planted`."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

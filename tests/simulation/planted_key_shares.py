@@ -24,7 +24,7 @@ def a_key_has_one_record_more(original: Function, self: KeyOrder, known_until: i
 
 @in_place_of(KeyOrder, "settle")
 def a_record_given_back_makes_room_for_another(original: Function, self: KeyOrder, window: InFlightWindow) -> Any:
-    """Plant that each record that becomes available again resets the counts of records in hand, for all keys."""
+    """Plant the fault that each record that becomes available again resets all keys' counts of records in hand."""
     again = [run for run in self._changed if run[2].available]
     found = original(self, window)
     if again:

@@ -1,5 +1,3 @@
-"""Faults to plant in compaction and in the reading of transactions; see `planted`."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

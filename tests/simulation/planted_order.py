@@ -1,5 +1,3 @@
-"""Faults of order by key, to plant in the broker."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -46,7 +44,7 @@ def keys_are_forgotten_between_reads(original: Function, self: KeyOrder, *argume
 
 def a_load_counts_as_known() -> AbstractContextManager[object]:
     class Known(KeyOrder):
-        """An order that begins behind the records in flight."""
+        """An order by key that takes the keys of all loaded records as known."""
 
         __slots__ = ("_begun",)
 

@@ -1,5 +1,3 @@
-"""Faults to plant in pauses of share groups: the simulation must notice them all."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

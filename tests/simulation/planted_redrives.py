@@ -1,5 +1,3 @@
-"""Faults of redrives, planted like those of `planted.py`."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,7 +21,7 @@ async def a_start_finds_nothing_of_what_was_sent_back(_original: Function, *_: o
 
 
 def letters_go_back_before_that_is_announced() -> AbstractContextManager[object]:
-    """Plant that letters are sent back before the announcement of the round is durable."""
+    """Plant the fault that letters are sent back before the announcement of the round is durable."""
     commit = BrokerRedriveWorld.commit
     begun: set[str] = set()
 
@@ -56,13 +54,13 @@ def a_round_is_done_when_it_is_announced(
 
 @in_place_of(Redrive, "start")
 def a_start_looks_in_the_first_partition_only(start: Function, self: Redrive) -> None:
-    """Plant that letters being sent back from later partitions of the queue count as new."""
+    """Plant the fault that letters being sent back from later partitions of the queue count as new."""
     self._searched = self.progress[-1]
     start(self)
 
 
 def the_second_crash_forgets_the_first() -> AbstractContextManager[object]:
-    """Plant that a start searches only the logs that were announced last."""
+    """Plant the fault that a start searches only the logs that were announced last."""
     return replaced((job, "_together", lambda _earlier, now: now))
 
 
@@ -98,7 +96,7 @@ async def a_redrive_that_begins_cannot_be_cancelled(_original: Function, _self: 
 
 
 def a_name_serves_twice() -> AbstractContextManager[object]:
-    """Plant that the second redrive of a name begins at the first offset of the first one."""
+    """Plant the fault that the second redrive of a name begins at the first offset of the first one."""
     return replaced((RedriveService, "_begin", _begin_again))
 
 

@@ -12,7 +12,7 @@ from tests.support.planting import replaced
 
 
 def states_go_before_their_letters_are_written() -> AbstractContextManager[object]:
-    """Plant that states are removed while letters are being written; these are lost only if the broker dies."""
+    """Plant the fault that states are removed while letters are being written, which a crash then loses."""
     return replaced((LastLetters, "written", lambda _self, _key: completed(NO_ERROR)))
 
 

@@ -104,7 +104,7 @@ def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[objec
 
 
 def replaced_segments_come_back() -> AbstractContextManager[object]:
-    """Plant that replaced segments come back, and that the cleaner does not see by their ends that they are old.
+    """Plant the fault that replaced segments come back, and the cleaner does not see by their ends that they are old.
 
     That check alone prevents most of the harm.
     """

@@ -87,7 +87,7 @@ def a_clock_that_was_set_back_hides_records(
 
 
 def times_are_persisted_as_they_are_in_memory() -> AbstractContextManager[object]:
-    """Plant that monotonic times are persisted, which begin again with each start."""
+    """Plant the fault that monotonic times are persisted, which begin again with each start."""
     return replaced(
         *((module, "in_wall_time", lambda _clock, delays: tuple(delays)) for module in (loading, partitions))
     )

@@ -1,4 +1,4 @@
-"""A producer of the simulation: plain, or idempotent and then stubborn with batches whose answer was lost."""
+"""A producer of the simulation: plain, or idempotent; an idempotent one repeats a batch whose answer was lost."""
 
 from __future__ import annotations
 

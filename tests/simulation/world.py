@@ -356,7 +356,7 @@ class World:
         return [*self.producers, *self.producers, *self.transactional]
 
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
-        """Return the possible actions, with cumulated weights: seeds favour consuming, its surroundings, or jobs."""
+        """Return the possible actions, with cumulative weights: seeds favour consuming, what surrounds it, or jobs."""
         rng, faults = self.rng, self.faults
         table: tuple[tuple[Callable[[], None], float, float, float, float], ...] = (
             (lambda: rng.choice(self._all_producers()).act(), 25, 14, 22, 25),

@@ -1,4 +1,4 @@
-"""`df.write.format("kafka-share")`: columns, options and errors as of Spark's own Kafka sink, and what is once."""
+"""`df.write.format("kafka-share")`: columns, options and errors like those of Spark's own Kafka sink."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""The source's columns and values equal what was produced."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

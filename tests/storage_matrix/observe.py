@@ -80,7 +80,10 @@ def _found(log: PartitionLog, timestamp_ms: int) -> str:
 
 
 def read_through(log: PartitionLog) -> Iterator[tuple[str, str]]:
-    """Yield each record, fetched by a read of its own, so that every index is used; or the error of the read."""
+    """Yield each record, or the error of its read.
+
+    Each is fetched by a read of its own, so that every index is used.
+    """
     name, offset = f"log {log.topic}-{log.partition}", log.log_start_offset
     while offset < log.high_watermark:
         read = log.read(offset, 1, upto=log.high_watermark)

@@ -1,5 +1,3 @@
-"""Both forms of the passes, for their tests."""
-
 from __future__ import annotations
 
 from typing import Final, Protocol

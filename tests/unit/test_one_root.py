@@ -11,7 +11,7 @@ OWN: Final = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
 
 
 def has_python(path: Path) -> bool:
-    """Return whether it is a module or a package, and not left by an earlier build."""
+    """Return whether the path is a module or contains one; a folder left by an earlier build contains none."""
     return path.suffix == ".py" or any(path.rglob("*.py"))
 
 

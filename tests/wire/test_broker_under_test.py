@@ -1,5 +1,3 @@
-"""The end of a broker, as interop tests detect it."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""The limits of connections: their number, their rate, and the share of scarce file descriptors."""
-
 from __future__ import annotations
 
 import contextlib
@@ -132,7 +130,7 @@ def serve_with_files(limit: int, data_dir: Path, *, synced: bool = False) -> sub
 @pytest.mark.parametrize("limit", [64, 80, 128])
 @pytest.mark.parametrize("every_message", [False, True])
 def test_few_files_are_shared_by_connections_and_logs(tmp_path: Path, limit: int, every_message: bool) -> None:
-    """At the limit nothing could be accepted, written or imported, with many logs for ever."""
+    """At the limit the broker once could not accept, write or import anything, with many logs for ever."""
     allowed = (limit - 40) // 2
     with serve_with_files(limit, tmp_path, synced=every_message) as process, contextlib.ExitStack() as stack:
         stack.callback(process.kill)  # harmless when it has ended

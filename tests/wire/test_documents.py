@@ -164,7 +164,7 @@ def test_the_log_of_share_groups_alone(tmp_path: Path) -> None:
 
 
 def test_backups_and_what_comes_of_them(tmp_path: Path) -> None:
-    """The page's blocks run in order: beside the broker, and after it."""
+    """The page's blocks run in order, the first of them while the broker runs."""
     document = Document("maintenance.md")
 
     def run(begin: str) -> list[str]:

@@ -1,5 +1,3 @@
-"""ListOffsets and OffsetForLeaderEpoch over a socket."""
-
 from __future__ import annotations
 
 import pytest

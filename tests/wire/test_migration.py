@@ -29,7 +29,7 @@ def test_workers_that_go_on_lose_nothing_and_get_nothing_again_that_was_confirme
 
 
 def test_a_group_may_go_on_at_the_old_cluster_after_all() -> None:
-    """As docs/moving.md says, nothing is confirmed there after a cut-over until its state is forgotten."""
+    """As docs/moving.md says, the old cluster confirms nothing after a cut-over until that cut-over is forgotten."""
     with Broker() as first, Broker() as second:
         filled(first.bootstrap)
         old = Shell(first.bootstrap)

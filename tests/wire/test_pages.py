@@ -159,7 +159,7 @@ def test_the_broker_of_a_page_starts(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", ["start/python.md", "start/shell.md"])
 def test_what_a_page_installs_is_what_the_tests_use(page: str) -> None:
-    """pip does not run: it would only fetch it again."""
+    """pip is not run, because it would only install the same packages again."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     ((what,),) = [re.findall(r"pip install (.*)$", text, re.MULTILINE) for _, text in blocks(page)[:1]]
     for each in what.split():

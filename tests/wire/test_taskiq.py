@@ -45,7 +45,9 @@ class TestTaskiq(TaskiqScenarios):
     async def test_the_broker_keeps_a_delayed_task_and_so_does_one_that_is_killed(
         self, cluster: Broker, name: str
     ) -> None:
-        """A worker of a group with delays receives it in time, once: what it had itself would come again."""
+        """The broker keeps the task until its time, although it is killed meanwhile; a worker of a group with delays
+        then receives it once.
+        """
         hall = Hall(cluster, name, group_config={"shareq.delay.enable": "true"})
         sender, worker = hall.app(), hall.app()
         async with sending(sender), at_work(worker):

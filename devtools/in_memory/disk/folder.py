@@ -61,7 +61,10 @@ class Folder:
                 node.lose_tail(rng)
 
     def lose_any(self, rng: Random) -> None:
-        """Undo any of the changes, as POSIX allows; of each name, a change that is kept keeps the earlier ones."""
+        """Undo any of the changes, as POSIX allows.
+
+        If a change of a name is kept, so are the earlier ones of that name.
+        """
         for change in reversed(self.unsynced):
             self._put(change.before)
         kept = rng.choice((0.1, 0.5, 0.9, 1.0))

@@ -1,5 +1,3 @@
-"""The judge of Airflow's kills, which must find each fault."""
-
 from __future__ import annotations
 
 from tests.campaign.airflow_kills.judge import Stored, judge

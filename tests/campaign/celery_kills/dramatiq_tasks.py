@@ -1,5 +1,3 @@
-"""The campaign's task for Dramatiq."""
-
 from __future__ import annotations
 
 import os

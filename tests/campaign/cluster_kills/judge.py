@@ -15,7 +15,7 @@ Place = tuple[int, int]
 class Seen:
     """The entries of the consumers' journals, and their times.
 
-    `last` is the time of the last confirmation, `by_client` has those of all of them.
+    `last` is the time of the last confirmation, `by_client` has the times of all confirmations by kind of client.
     """
 
     delivered: dict[Place, list[float]] = field(default_factory=dict)

@@ -1,5 +1,3 @@
-"""Signals for processes."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Nodes in front of a cluster, consumers and a producer, all as processes."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The judge of the campaign, which must find every fault."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""Stored rounds, and the table that shows all of them."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""The judge of the kills, which must notice every fault."""
-
 from __future__ import annotations
 
 from shareq.protocol.records.batch import Headers, Record

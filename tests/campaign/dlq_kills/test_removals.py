@@ -1,5 +1,3 @@
-"""The campaign's interpretation of an operation's answer."""
-
 from __future__ import annotations
 
 from shareq.protocol.errors import ErrorCode

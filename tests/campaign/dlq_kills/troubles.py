@@ -32,7 +32,7 @@ class Trouble(Enum):
 
 
 class Queues:
-    """The queues of those groups, each with letters perhaps in several: `topics`, by group."""
+    """The queues of those groups. `topics`: by group, all queues that may contain its letters."""
 
     def __init__(self, groups: list[Group]) -> None:
         self.groups = groups

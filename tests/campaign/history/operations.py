@@ -231,7 +231,7 @@ class Operation:
 
     @property
     def end(self) -> float:
-        """The latest time at which it was over."""
+        """The latest time at which the operation was over."""
         return float("inf") if self.completed is None or self.outcome is Outcome.INFO else self.completed
 
     def is_before(self, other: Operation) -> bool:

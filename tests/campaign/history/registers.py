@@ -17,7 +17,9 @@ class _Write(NamedTuple):
 
 
 def lost_updates(index: Index) -> Iterator[Anomaly]:
-    """Report register reads that no write explains which was not certainly overwritten before."""
+    """Report register reads whose value was written by nobody, or only by writes that were certainly overwritten
+    before.
+    """
     writes: dict[str, list[_Write]] = defaultdict(list)
     for one, transfer in index.transfers():
         if one.outcome is not Outcome.FAIL:

@@ -98,7 +98,7 @@ class Shares:
         return shares
 
     def _dead_after(self, moment: int) -> float:
-        """Return until when the broker that received a request then may have lived; infinity without a kill."""
+        """Return when the broker that received a request at this time was certainly dead; infinity without a kill."""
         at = bisect_left(self.deaths, moment)
         return self.deaths[at] if at < len(self.deaths) else float("inf")
 

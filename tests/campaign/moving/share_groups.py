@@ -34,7 +34,7 @@ EACH: Final = 2
 
 
 def move(this: Round, victim: str | None) -> Row:
-    """Move a topic with its share group, while the cell's victim is killed, or nothing is."""
+    """Move a topic with its share group, and kill the cell's victim meanwhile, if it has one."""
     topic, group = f"flights-{this.number}", f"departures-{this.number}"
     old, new = this.scene.old, this.scene.new
     create_topic(old, topic)
@@ -143,7 +143,7 @@ def _broken(ran: Ran) -> list[str]:
 
 
 def _shifted(ran: Ran) -> list[str]:
-    """Return a line for each partition whose offsets differ at the target: there are no gaps here."""
+    """Return a line for each partition whose offsets differ at the target: without gaps in the logs none may."""
     rows = [row for row in ran.rows if row["kind"] == "records"]
     return [
         f"partition {row['partition']}: {row['source_end']} at the source is {row['target_end']} at the target"

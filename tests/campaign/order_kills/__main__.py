@@ -1,7 +1,7 @@
 """`make order-kills`: members of a group with order by key, while the broker is killed.
 
 Exit code 1 if a record was delivered beside or after a later one of its key, was delivered after its end, or never
-ended. With `--per-key`, if it was delivered beside as many of its key as may be in hand.
+ended. With `--per-key`, also if it was delivered while as many records of its key were in hand as may be.
 """
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-"""The judge of the kills notices each breach."""
-
 from __future__ import annotations
 
 from tests.campaign.order_kills.judge import ACCEPT, Judge

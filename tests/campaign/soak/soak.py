@@ -51,7 +51,7 @@ STALLING: Final = ("broker stands still", "slow syncs")
 
 @dataclass(slots=True)
 class SoakResult:
-    """The observations of a soak. `began_s` on the clock of samples and turns."""
+    """The observations of a soak. `began_s` is by the clock of samples and turns."""
 
     seed: int
     minutes: float

@@ -63,7 +63,7 @@ RETENTION: Final = "retention.ms"
 
 
 class Admin(Process):
-    """The administrator, which repeats a creation or deletion whose answer was lost until one arrives."""
+    """The administrator, which repeats a creation or deletion until it gets an answer."""
 
     def __init__(self, scene: Scene, name: str, *, cycles: bool = True) -> None:
         super().__init__(scene, name)

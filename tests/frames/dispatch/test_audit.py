@@ -19,7 +19,7 @@ AUDIT = "shareq.authorizer"
 
 
 def metadata(world: AccessWorld, *names: str) -> None:
-    """Send alice's Metadata request for these topics; for all without any."""
+    """Send alice's Metadata request for these topics, or for all topics if none is named."""
     topics = [MetadataRequestTopic(name=name) for name in names] if names else None
     world.alice.call(MetadataRequest(topics, allow_auto_topic_creation=False), 12, MetadataResponse)
 

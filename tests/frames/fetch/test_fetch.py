@@ -1,5 +1,3 @@
-"""Fetch on virtual time: waiting, and the events that end it."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

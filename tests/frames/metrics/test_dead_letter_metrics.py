@@ -1,5 +1,3 @@
-"""A scrape's metrics of dead letters (KIP-1191)."""
-
 from __future__ import annotations
 
 from tests.support.clients.share_client import REJECT

@@ -1,5 +1,3 @@
-"""Counters of requests: their number, durations, and errors."""
-
 from __future__ import annotations
 
 from devtools.clients.requests import batch, fetch_request, produce_request

@@ -1,5 +1,3 @@
-"""Dead letters of a node's share groups, in topics of the cluster."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,3 @@
-"""All nodes and their slots, as the records API of any of them shows them."""
-
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,3 @@
-"""Topics created and deleted through a node."""
-
 from __future__ import annotations
 
 from functools import partial

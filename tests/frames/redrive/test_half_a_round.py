@@ -12,7 +12,7 @@ LETTERS = 10
 
 
 def half_sent(world: RedriveWorld) -> None:
-    """Return a round for two partitions of the topic, the second of which has none of it."""
+    """Let a round send half of its letters: writes to the second partition of the topic fail."""
     world.world.fs.fail = lambda kind, path: OSError(28, "no space") if "/t-1/" in path else None
     assert world.start() is ErrorCode.NONE
     world.world.clock.advance(100)

@@ -1,5 +1,3 @@
-"""Redrives on a whole broker, requested over frames."""
-
 from __future__ import annotations
 
 from itertools import pairwise

@@ -44,7 +44,7 @@ def again(dead: DeadLetterWorld) -> None:
 
 
 def paused_by(dead: DeadLetterWorld) -> tuple[str, float]:
-    """Return who has paused the group, as its properties and the metric of the alert say it."""
+    """Return who has paused the group, as its properties and the alert's metric report."""
     by_breaker = scraped(dead.world).value("shareq_share_group_paused_by_breaker", group="g")
     return dead.world.services.configs.share_group("g").paused_by, by_breaker
 

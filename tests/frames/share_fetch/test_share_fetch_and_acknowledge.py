@@ -56,7 +56,7 @@ class Queue:
         return self.member
 
     def open(self, member_id: str = "m") -> ShareClient:
-        """Return a member with a share session for the first partition that has not fetched yet."""
+        """Return a member with a share session for the first partition, which has fetched nothing yet."""
         member = self.member if member_id == "m" else ShareClient(self.world, member_id)
         assert member.fetch(self.place, max_records=0).error_code == NONE
         return member

@@ -1,5 +1,3 @@
-"""Share sessions and the window of records in flight, over frames (KIP-932)."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -100,7 +100,7 @@ def test_share_partitions_have_a_turn_each() -> None:
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_one_with_nothing_to_do_takes_no_turn(*, waits: bool) -> None:
-    """No turn is taken even while a fetch waits, which will look by itself."""
+    """No turn is taken even while a fetch waits, because that fetch will look by itself."""
     rig = rig_of(KEYS, KEYS)
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
     rig.fetch(0, 1, max_records=20).start()

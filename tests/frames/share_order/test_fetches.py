@@ -1,5 +1,3 @@
-"""Fetches of groups with order by key: their timing and size."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

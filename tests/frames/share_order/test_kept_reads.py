@@ -162,7 +162,9 @@ def kept_in(rig: ShareRig) -> KeptReads:
 
 
 def read_again(rig: ShareRig, kept: KeptReads, *wanted: int) -> list[tuple[int, int]]:
-    """Return offset and size of each read of these; check that the log returns the same."""
+    """Return offset and number of records of each read of the log that this read takes; check that the log returns the
+    same.
+    """
     before = len(rig.source().asked)
     found = kept.read(rig.leader(), *wanted)
     asked = rig.source().asked[before:]

@@ -1,5 +1,3 @@
-"""The coordinators' writes to their topics, and loads."""
-
 from __future__ import annotations
 
 import pytest

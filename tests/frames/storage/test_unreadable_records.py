@@ -236,7 +236,7 @@ def no_tracebacks() -> Iterator[None]:
 
 
 def work_on(world: BrokerWorld) -> None:
-    """Let old and new members work: each may be refused only for a reason of its own."""
+    """Let old and new members work; nothing that they do may be refused because of the damage."""
     for epoch in (0, 3):
         for group in GROUPS:
             share = ShareClient(world, f"s{epoch}", group=group)

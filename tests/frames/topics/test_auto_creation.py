@@ -1,5 +1,3 @@
-"""Topics created by Metadata requests, a few with each request."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

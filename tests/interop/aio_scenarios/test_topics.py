@@ -1,5 +1,3 @@
-"""Subscriptions that change, and topics that come, grow and are deleted under them."""
-
 from __future__ import annotations
 
 import pytest

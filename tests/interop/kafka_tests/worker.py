@@ -1,5 +1,3 @@
-"""A JVM that runs Apache Kafka's tests, and the brokers that it requests."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Fixtures of the broker under test, for the `conftest.py` of each folder that tests it."""
-
 from __future__ import annotations
 
 import uuid

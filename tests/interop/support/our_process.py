@@ -1,5 +1,3 @@
-"""shareq as a child process of the interop tests."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Share-group members and share-coordinator requests on raw connections."""
-
 from __future__ import annotations
 
 import time

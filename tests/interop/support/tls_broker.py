@@ -41,8 +41,7 @@ tests themselves use PLAINTEXT, too.
 USER: Final = "alice"
 """The user of SASL, of the certificate `Pki.client` (by `RULES`) and of the token.
 
-It has all rights, as anonymous ones do.
-"""
+It has all rights, as anonymous clients do."""
 
 CLAIMS: Final = {"aud": "kafka", "iss": "https://issuer.example"}
 """The claims that the broker expects of a token."""

@@ -1,5 +1,3 @@
-"""The filters of kafka-groups.sh, with share groups."""
-
 from __future__ import annotations
 
 from tests.interop.support.tool_session import Session

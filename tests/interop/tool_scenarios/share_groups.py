@@ -1,5 +1,3 @@
-"""Every option of kafka-share-groups.sh."""
-
 from __future__ import annotations
 
 from tests.interop.support.tool_session import Session
@@ -81,7 +79,7 @@ DATES = (
 
 
 def resetting(run: Session) -> None:
-    """Reset to every target, dry and executed, for topics, partitions and all; try what cannot be reset."""
+    """Reset offsets to every target, as a dry run and for real, of topics, partitions and all; try invalid resets."""
     run.topic("orders", 2, retention_ms="-1")
     run.topic("returns", retention_ms="-1")
     for day, time_ms in enumerate((1714521600000, 1714608000000, 1714694400000)):  # May 1st to 3rd, 2024, UTC

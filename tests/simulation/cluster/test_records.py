@@ -1,5 +1,3 @@
-"""Fixed seeds of the records of a node on a simulated cluster, and faults that they must notice."""
-
 from __future__ import annotations
 
 from typing import Final

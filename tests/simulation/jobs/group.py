@@ -1,5 +1,3 @@
-"""A seed's group of consumers: its members' assignments, and its offsets."""
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final

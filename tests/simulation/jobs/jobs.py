@@ -263,7 +263,7 @@ class Jobs:
         )
 
     def is_torn(self) -> bool:
-        """Return whether some transaction's markers may not all be written."""
+        """Return whether some markers of a transaction may still be unwritten."""
         known = self.transactions()
         return known is None or any(transaction.is_preparing for transaction in known)
 

@@ -57,7 +57,7 @@ class _Sent:
 
     @property
     def lasts(self) -> bool:
-        """True if it may still take effect later, as a transaction's end can be requested again."""
+        """Return True if the commit may still take effect later, as a transaction's end can be requested again."""
         return isinstance(self.token, Attempt)
 
 

@@ -1,7 +1,7 @@
-"""A replaced process that does not know it yet.
+"""A process that does not know yet that it was replaced.
 
-Its transactions must have no effect once the other has initialized the transactional id. It stays a member of its group
-until the group refuses it.
+Its transactions must have no effect once the new process has initialized the transactional id. It stays a member of its
+group until the group refuses it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, Erro
 
 
 class Zombie:
-    """A replaced worker's state at that time. `positions`: its slots and positions."""
+    """A worker's state when its process was replaced. `positions`: its slots, and its position in each."""
 
     def __init__(
         self, group: JobGroup, producer: JobProducer | None, who: Identity, positions: Mapping[Slot, int]

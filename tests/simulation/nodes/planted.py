@@ -1,5 +1,3 @@
-"""Faults to plant in nodes: each must be noticed by a known seed."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

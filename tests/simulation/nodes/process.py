@@ -69,7 +69,7 @@ class ProcessClock:
     # -- what is done to the process
 
     def hold(self, *, suspends: bool = False) -> None:
-        """Stop the process; `suspends`: with its machine."""
+        """Stop the process; with `suspends` its whole machine is suspended."""
         assert not self.is_held
         self.is_held = True
         self._asleep_since = self._world.now_ms() if suspends else None

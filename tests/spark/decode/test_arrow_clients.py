@@ -1,5 +1,3 @@
-"""Record batches as other programs write them: Java, librdkafka, kafka-python."""
-
 from __future__ import annotations
 
 import base64

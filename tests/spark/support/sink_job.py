@@ -1,6 +1,7 @@
 """A job that writes lines of text files into a topic: `sink_job BOOTSTRAP TOPIC FOLDER [OPTION=VALUE...]`.
 
-Three tasks a micro-batch, by the lines themselves; a task may fail three times. The job prints `batch N` behind each.
+A micro-batch has three tasks, among which its lines are divided; a task may fail three times. After each micro-batch
+the job prints `batch N`.
 """
 
 from __future__ import annotations

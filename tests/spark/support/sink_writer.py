@@ -1,7 +1,7 @@
 """Micro-batches by the tasks of the sink, as Spark runs them: `sink_writer BOOTSTRAP TOPIC FOLDER BATCHES`.
 
-FOLDER/commits has a line for each batch that is done. A batch that is not is written again, all its tasks, as Spark
-does. Values are `batch-task-number`.
+FOLDER/commits has a line for each batch that is done. A batch that has no line is written again with all its tasks, as
+Spark does. Values are `batch-task-number`.
 """
 
 from __future__ import annotations

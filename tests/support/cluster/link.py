@@ -68,7 +68,7 @@ class Connection:
 
     @property
     def is_over(self) -> bool:
-        """Return whether nothing of it is left, on its way or in the broker's socket."""
+        """Return whether nothing of the connection is left, on its way or in the broker's socket."""
         return self.ended and self._out.is_empty and self._endpoint.is_idle
 
     # -- the broker's end

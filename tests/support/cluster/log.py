@@ -112,7 +112,7 @@ class ClusterLog:
                 self._note_producer(stored)
 
     def delete_before(self, offset: int) -> None:
-        """Move the log start to `offset`. A batch stays while it reaches beyond; producers stay known."""
+        """Move the log start to `offset`. A batch stays while it reaches beyond `offset`; producers stay known."""
         self.start = max(self.start, offset)
         self.batches = [each for each in self.batches if each.header.next_offset > self.start]
         self.producers.aborted = [each for each in self.producers.aborted if each.last_offset >= self.start]

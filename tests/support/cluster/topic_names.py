@@ -1,5 +1,3 @@
-"""Topic names: which are valid, and which are internal."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""A broker of Apache Kafka as a cluster that runs scripts."""
-
 from __future__ import annotations
 
 import time

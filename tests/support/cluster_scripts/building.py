@@ -1,5 +1,3 @@
-"""The requests and batches that scripts send."""
-
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,5 +1,3 @@
-"""A script's conversation with a cluster: its requests, and a transcript of the answers."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

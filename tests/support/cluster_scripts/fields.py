@@ -142,7 +142,7 @@ def crc_is_given(header: BatchHeader) -> bool:
 
 
 def _batches(value: object, named: Callable[[str, object], Plain]) -> Plain:
-    """Return each batch's fields of leader and producer; of a truncated one its size."""
+    """Return each batch's fields of leader and producer, or the size of a truncated batch."""
     if value is None:
         return None
     assert isinstance(value, bytes | memoryview)

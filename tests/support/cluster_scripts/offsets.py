@@ -1,5 +1,3 @@
-"""ListOffsets, OffsetForLeaderEpoch, DeleteRecords."""
-
 from __future__ import annotations
 
 from shareq.protocol.generated.delete_records import (

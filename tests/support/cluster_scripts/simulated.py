@@ -1,5 +1,3 @@
-"""The simulated cluster, as one that runs scripts."""
-
 from __future__ import annotations
 
 from collections import deque

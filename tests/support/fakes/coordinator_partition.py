@@ -1,5 +1,3 @@
-"""A partition of a coordinator on fakes of its ports, with its log and the answers."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Groups of two clusters in memory, for a migration."""
-
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence

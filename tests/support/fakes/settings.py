@@ -1,5 +1,3 @@
-"""Settings of groups, given by the test."""
-
 from __future__ import annotations
 
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings

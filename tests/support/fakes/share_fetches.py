@@ -1,5 +1,3 @@
-"""A share rig with records to fetch, and the results of its share fetches."""
-
 from __future__ import annotations
 
 from shareq.broker.share.fetch import FetchedPartition

@@ -135,7 +135,7 @@ class TlsPeer:
         self._incoming.write(self.socket.take())
 
     def send(self, data: bytes, *, at_a_time: int | None = None) -> None:
-        """Encrypt and send; in pieces of so many bytes."""
+        """Encrypt and send, with `at_a_time` in pieces of so many bytes."""
         self.tls.write(data)
         encrypted = self._outgoing.read()
         for start in range(0, len(encrypted), at_a_time or len(encrypted)):

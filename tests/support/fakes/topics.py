@@ -1,5 +1,3 @@
-"""Metadata of topics, in memory."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,3 @@
-"""Names of certificates (X.500) in DER."""
-
 from __future__ import annotations
 
 CN, DC, UID, EMAIL, SERIAL = (

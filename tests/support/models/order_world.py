@@ -328,7 +328,7 @@ class OrderWorld:
                     unfinished[key] += 1
 
     def _judge_full(self) -> None:
-        """Check that as many records as the limit stop a fetch, where the window may look ahead."""
+        """Check, where the window may look ahead, that a fetch is stopped only by as many records as the limit."""
         limit, ahead = self.settings.partition_max_record_locks, self.settings.order_look_ahead
         if self.settings.order_by_key and ahead and not self.settings.delay.enabled:
             first = self.core.start_offset

@@ -114,7 +114,7 @@ class ShareWorld:
         self.reload()
 
     def _backoff(self) -> RedeliveryBackoff:
-        """Return a backoff without jitter: that is per range, which the model does not know."""
+        """Return a backoff without jitter: jitter is per range, which the model does not know."""
         return self.waits.choice(BACKOFFS)
 
     # -- the two under comparison

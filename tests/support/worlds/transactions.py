@@ -1,5 +1,3 @@
-"""A broker with two topics, and producers with transactions."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

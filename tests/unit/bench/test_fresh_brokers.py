@@ -1,5 +1,3 @@
-"""The faults found by the bench of fresh brokers, and its table."""
-
 from __future__ import annotations
 
 import sys

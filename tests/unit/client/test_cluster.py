@@ -1,5 +1,3 @@
-"""A client's metadata of a cluster across several answers."""
-
 from __future__ import annotations
 
 from shareq.client.cluster import Cluster

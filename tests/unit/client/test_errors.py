@@ -1,5 +1,3 @@
-"""The messages of a client's errors."""
-
 from __future__ import annotations
 
 import pickle

@@ -1,5 +1,3 @@
-"""Fetches of offset ranges from scripted brokers."""
-
 from __future__ import annotations
 
 import pickle
@@ -151,7 +149,7 @@ def test_the_next_answer_is_asked_for_before_the_last_is_handed_out(leader: Lead
 
 
 def test_no_more_is_asked_for_than_the_range_needs(leader: Leader) -> None:
-    """The size is estimated by the partition's records so far."""
+    """The size is estimated from the partition's records so far."""
     leader.log = {first: batch(first, 10, size=20_000) for first in range(0, 1000, 10)}
     fetcher = leader.fetcher()
     list(fetcher.fetch(TOPIC_ID, TOPIC, 0, 0, 9))

@@ -1,5 +1,3 @@
-"""The options for starting brokers of Apache Kafka."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The demo's ledger and the consumers' journals."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Headers, byte for byte, and their versions for each request."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Settings declared together with their properties."""
-
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,5 +1,3 @@
-"""Version ranges and their algebra."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The check of classes finds the faults that it is for."""
-
 from __future__ import annotations
 
 from pathlib import Path

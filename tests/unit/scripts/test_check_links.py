@@ -1,5 +1,3 @@
-"""The check of links and file names in the documentation."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The check of the word list."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The check of docstrings' first words."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`make quick`: the tests selected for a change."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""The columns, and a user's schema that selects some of them."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The cells of Spark's kill matrix."""
-
 from __future__ import annotations
 
 from collections import Counter

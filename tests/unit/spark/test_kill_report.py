@@ -1,5 +1,3 @@
-"""The lines and tables of Spark's kill matrix."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Test files are collected when their turn comes."""
-
 from __future__ import annotations
 
 import re

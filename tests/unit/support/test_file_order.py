@@ -1,5 +1,3 @@
-"""The order of test files for parallel processes."""
-
 from __future__ import annotations
 
 from itertools import pairwise

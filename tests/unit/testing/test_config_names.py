@@ -1,5 +1,3 @@
-"""Names of properties and features in a test's settings for its broker."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The requests that a rule applies to."""
-
 from __future__ import annotations
 
 import json

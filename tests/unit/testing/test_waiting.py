@@ -1,5 +1,3 @@
-"""Waiting for a condition."""
-
 from __future__ import annotations
 
 import pytest

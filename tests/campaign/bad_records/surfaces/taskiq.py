@@ -1,5 +1,3 @@
-"""A taskiq worker."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

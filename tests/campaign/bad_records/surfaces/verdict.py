@@ -1,5 +1,3 @@
-"""The outcomes of one surface's records."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""The client kafka-python."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""The client kcat: one process per command."""
-
 from __future__ import annotations
 
 import json

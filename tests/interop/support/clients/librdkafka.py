@@ -1,5 +1,3 @@
-"""The client librdkafka, by confluent-kafka."""
-
 from __future__ import annotations
 
 import time

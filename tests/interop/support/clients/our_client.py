@@ -1,5 +1,3 @@
-"""Our own client: `shareq.client`."""
-
 from __future__ import annotations
 
 import time

@@ -1,5 +1,3 @@
-"""The records that a coordinator may append in one batch: exact limits."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""One partition of a coordinator: its timer follows the deadlines of its state."""
-
 from __future__ import annotations
 
 import pytest

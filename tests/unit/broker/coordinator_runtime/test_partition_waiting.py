@@ -1,5 +1,3 @@
-"""One partition of a coordinator: requests that are answered later, and transaction markers."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The memory of a long request is freed in steps."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The line of fetches that read much: behind short requests of others, and little in one tick."""
+"""The queue of fetches that read much: short requests of other clients come first, and one tick reads little."""
 
 from __future__ import annotations
 

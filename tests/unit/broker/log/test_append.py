@@ -1,5 +1,3 @@
-"""A log's counters of its own traffic."""
-
 from __future__ import annotations
 
 from shareq.broker.log.append import Traffic

@@ -1,5 +1,3 @@
-"""Appends to and reads from one partition's log, on a disk in memory."""
-
 from __future__ import annotations
 
 from random import Random

@@ -1,5 +1,3 @@
-"""The memory for responses that clients have not read, shared by all connections."""
-
 from __future__ import annotations
 
 from devtools.in_memory.virtual_clock import VirtualClock

@@ -1,5 +1,3 @@
-"""The limit on large responses of all sockets in one tick of the loop."""
-
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,3 @@
-"""The sockets that the process listens on."""
-
 from __future__ import annotations
 
 import logging

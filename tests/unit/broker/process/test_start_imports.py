@@ -93,7 +93,7 @@ _OF_OTHERS = (
 
 
 def test_a_node_imports_nothing_that_only_a_data_folder_or_another_client_needs() -> None:
-    """Neither the start nor idle time imports them; they took 3 MB of the 60 that an idle node may use."""
+    """Neither the start nor idle time imports such modules, which took 3 MB of the 60 that an idle node may use."""
     ran = subprocess.run([sys.executable, "-c", _NODE], capture_output=True, text=True, check=True)
     modules = ran.stdout.split()
     assert {"shareq.cluster.node.ground", "shareq.cluster.forward.handlers.produce"} <= set(modules)

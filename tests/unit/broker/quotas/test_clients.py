@@ -1,5 +1,3 @@
-"""The use of quotas by clients, and how several clients share one."""
-
 from __future__ import annotations
 
 from shareq.broker.quotas.clients import UNLIMITED, ClientQuotas

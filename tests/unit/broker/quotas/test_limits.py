@@ -1,5 +1,3 @@
-"""The quota that applies, its entity, and the filters that select it."""
-
 from __future__ import annotations
 
 from itertools import product

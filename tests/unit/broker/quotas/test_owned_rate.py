@@ -1,5 +1,3 @@
-"""The rate of each owner, independent of the others."""
-
 from __future__ import annotations
 
 from shareq.broker.quotas.owned_rate import OwnedRate

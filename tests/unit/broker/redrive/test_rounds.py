@@ -21,7 +21,7 @@ SPEC = RedriveSpec("again", "dlq.t", Target.TOPIC, 100, OWNER)
 
 
 class Topics:
-    """Logs by topic, with one partition each, but four of `wide`; `asked`: the permissions that were checked."""
+    """Logs by topic, with one partition each; `wide` has four. `asked`: the permissions that were checked."""
 
     def __init__(self, logs: Mapping[str, FakeLog], refused: Collection[tuple[Right, str]] = ()) -> None:
         self.logs = logs

@@ -193,7 +193,9 @@ def test_whether_there_is_a_topic_one_may_write(rules: list[Acl], may: bool) -> 
 
 @pytest.mark.parametrize(("host", "may"), [("1.1.1.1", True), ("1.1.1.2", False)])
 def test_any_resource_is_asked_for_from_the_clients_own_host(host: str, may: bool) -> None:
-    """READ implies DESCRIBE where the ACL covers the name that this question begins with."""
+    """READ implies DESCRIBE, also for the question whether a client may describe any topic, but only from the ACL's
+    host.
+    """
     authorizer = Authorizer()
     authorizer.replace([rule("*", Operation.READ, host="1.1.1.1")])
     assert authorizer.allows_any("User:x", host, Operation.DESCRIBE, TOPIC) is may

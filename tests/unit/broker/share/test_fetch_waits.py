@@ -1,5 +1,3 @@
-"""One share fetch on fakes: the events that it waits for, and the end of the wait."""
-
 from __future__ import annotations
 
 import pytest

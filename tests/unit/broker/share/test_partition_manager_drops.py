@@ -1,5 +1,3 @@
-"""The shell of a share-partition leader on fakes of its ports: removal of share partitions from memory."""
-
 from __future__ import annotations
 
 import pytest

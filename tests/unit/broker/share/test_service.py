@@ -1,5 +1,3 @@
-"""The share service as a whole: how its parts work together, and the broker's notifications to it."""
-
 from __future__ import annotations
 
 import pytest

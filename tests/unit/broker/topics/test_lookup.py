@@ -1,5 +1,3 @@
-"""Lookups of logs by name and id, and the coordinators' topics, on fakes."""
-
 from __future__ import annotations
 
 import pytest

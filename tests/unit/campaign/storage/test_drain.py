@@ -1,5 +1,3 @@
-"""The drain of a share group at the end of a run."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

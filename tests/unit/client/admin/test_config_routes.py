@@ -1,5 +1,3 @@
-"""The brokers that requests for configs go to."""
-
 from __future__ import annotations
 
 import pytest

@@ -232,7 +232,7 @@ def test_a_broker_that_wants_ten_million_hashes_is_refused(name: str, monkeypatc
 
 
 async def outcomes(use: Callable[[str, str], Awaitable[None]], *bootstraps: str) -> list[BaseException | None]:
-    """Return how each ended. Errors that asyncio reports as never retrieved fail the test."""
+    """Return how each client ended. Errors that asyncio reports as never retrieved fail the test."""
     unseen: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
     async with asyncio.timeout(2 * PATIENCE_S):  # a client that waits for ever raises TimeoutError

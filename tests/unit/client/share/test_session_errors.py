@@ -1,5 +1,3 @@
-"""A share group member's reaction to session errors."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The session of each partition, and the locks that are still held."""
-
 from __future__ import annotations
 
 from shareq.client.share.leaders import ShareLeaders

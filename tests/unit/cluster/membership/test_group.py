@@ -1,5 +1,3 @@
-"""Nodes as members of a classic group of a simulated cluster."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping

@@ -1,5 +1,3 @@
-"""Taking over a slot and giving it up."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

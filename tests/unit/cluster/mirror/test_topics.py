@@ -1,5 +1,3 @@
-"""The mirror of topics on a simulated cluster."""
-
 from __future__ import annotations
 
 from itertools import product

@@ -1,5 +1,3 @@
-"""The nodes that clients see as leaders."""
-
 from __future__ import annotations
 
 from shareq.broker.topics.leaders import Leader

@@ -1,5 +1,3 @@
-"""The trial of a simulated cluster, sound and not."""
-
 from __future__ import annotations
 
 import pytest

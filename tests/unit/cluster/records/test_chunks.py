@@ -1,5 +1,3 @@
-"""The record batches of a fetch response."""
-
 from __future__ import annotations
 
 import struct

@@ -1,5 +1,3 @@
-"""State topics on a simulated cluster: creation, refusals and warnings."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""An owner's periodic writes and its deletions."""
-
 from __future__ import annotations
 
 import pytest

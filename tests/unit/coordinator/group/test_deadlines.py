@@ -13,7 +13,7 @@ def due(*keys: tuple[str, ...]) -> Deadlines[tuple[str, ...]]:
 
 
 def test_as_many_are_taken_as_may_leave_with_one_append() -> None:
-    """Fewer are allowed with longer names: four tombstones each, of 64 bytes and three for each character."""
+    """With longer names fewer are taken: each has four tombstones, of 64 bytes and three for each character."""
     short = [("g", f"m{each}") for each in range(10)]  # 4 * (64 + 9) = 292 bytes
     deadlines = due(*short)
     assert take_due(deadlines, 5, 585) == short[:3]

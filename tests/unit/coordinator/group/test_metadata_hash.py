@@ -1,5 +1,3 @@
-"""The hash by which changed topics are noticed."""
-
 from __future__ import annotations
 
 from xxhash import xxh3_64_digest

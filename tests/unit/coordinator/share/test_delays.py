@@ -1,5 +1,3 @@
-"""Delays of redelivery in the share coordinator's state."""
-
 from __future__ import annotations
 
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""The coordinator keys of share partitions."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The share coordinator: states read and written (KIP-932, durable share-partition state)."""
-
 from __future__ import annotations
 
 import pytest

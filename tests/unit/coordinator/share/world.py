@@ -1,5 +1,3 @@
-"""A share coordinator's shard over one topic for tests."""
-
 from __future__ import annotations
 
 from typing import Final

@@ -1,5 +1,3 @@
-"""Transaction timeouts, expiry of unused ids, and descriptions."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The outcome of a record whose handler failed, and the decoding and encoding of values."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,5 +1,3 @@
-"""The rate limit of a handler's calls."""
-
 from __future__ import annotations
 
 import pytest

@@ -243,7 +243,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 
 def test_a_terminal_is_asked(tmp_path: Path) -> None:
-    """After "no" nothing is done, and the exit code is 5; a broker is tested."""
+    """After "no" nothing is done, and the exit code is 5. The test uses a broker."""
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "t")

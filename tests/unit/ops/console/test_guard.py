@@ -1,5 +1,3 @@
-"""The requests that the console answers or refuses."""
-
 from __future__ import annotations
 
 import pytest

@@ -110,7 +110,7 @@ def test_what_is_accepted_makes_a_row_longer_that_ends_before_it(
 
 
 def cost(form: ModuleType, plain: list[Status], base: int, taken: int = 0, passed: int = 0) -> tuple[int, int]:
-    """Return the offsets and the waiting runs in front when choosing from all of these."""
+    """Return the number of chosen offsets, and of the waiting runs in front of them, if all of these may be chosen."""
     parts, count, passed = form.from_front(
         *runs_of(plain, base), base + len(plain), base, base + len(plain), 5, taken, passed, 3, 1.2
     )

@@ -1,5 +1,3 @@
-"""Control batches."""
-
 from __future__ import annotations
 
 import struct

@@ -1,5 +1,3 @@
-"""The end of a run with availableNow."""
-
 from __future__ import annotations
 
 from shareq.client.share.session import TopicIdPartition

@@ -1,5 +1,3 @@
-"""Stalls of the loop, measured by a timer that fires late."""
-
 from __future__ import annotations
 
 import asyncio

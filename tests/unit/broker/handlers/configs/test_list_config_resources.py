@@ -1,5 +1,3 @@
-"""ListConfigResources, through its codecs."""
-
 from __future__ import annotations
 
 import pytest

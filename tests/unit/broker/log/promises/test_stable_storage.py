@@ -1,5 +1,3 @@
-"""The durable part of a log, without files."""
-
 from __future__ import annotations
 
 from typing import cast

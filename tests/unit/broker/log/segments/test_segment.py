@@ -1,5 +1,3 @@
-"""Checks of a segment's bytes."""
-
 from __future__ import annotations
 
 from random import Random

@@ -294,7 +294,7 @@ def test_a_release_under_way_of_records_that_compaction_took_ends_archived(parti
 
 
 def test_a_record_at_its_last_delivery_travels_alone() -> None:
-    """Apache Kafka 4.3.1 does so for limits above 2: others lose no delivery to it."""
+    """Apache Kafka 4.3.1 does so for limits above 2, so that no other record loses a delivery because of this one."""
     partition = share_partition(max_deliveries=3)
     released(partition, 0, 2, times=2)
     assert fetch(partition, spans((0, 2), (3, 5))) == [(0, 0, 3)]

@@ -1,5 +1,3 @@
-"""The counters of a share partition; they leave out whatever a failed write undoes."""
-
 from __future__ import annotations
 
 from shareq.broker.share.core.counters import SharePartitionCounters

@@ -1,5 +1,3 @@
-"""Dead records of a group with a dead-letter queue: archiving until their letters are written (KIP-1191)."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

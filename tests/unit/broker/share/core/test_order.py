@@ -1,5 +1,3 @@
-"""Order by key in the core, rule by rule."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ DEPTH: Final = 5
 
 
 class Life:
-    """One group with a breaker. `known`: when letters came since it was to count from 0."""
+    """One group with a breaker. `known`: the times of its letters since the breaker last began to count from 0."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()

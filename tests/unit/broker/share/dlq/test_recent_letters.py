@@ -1,5 +1,3 @@
-"""The number of a group's dead letters in a recent window."""
-
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""The offsets of a classic group, and the topics that its consumers subscribe to."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The offsets of consumer groups, and the namespace shared by groups of all types."""
-
 from __future__ import annotations
 
 from functools import partial

@@ -1,5 +1,3 @@
-"""Members of one consumer group that send raw requests."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,3 @@
-"""Expiry of share group members that send no heartbeats."""
-
 from __future__ import annotations
 
 from shareq.coordinator.group.share.session_timeouts import SessionTimeouts

@@ -1,5 +1,3 @@
-"""Tables, plain and by rich, and JSON."""
-
 from __future__ import annotations
 
 import io

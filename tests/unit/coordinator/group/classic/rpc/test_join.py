@@ -1,5 +1,3 @@
-"""JoinGroup: the admission of members, and the start of a generation."""
-
 from __future__ import annotations
 
 import pytest
