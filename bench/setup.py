@@ -57,6 +57,12 @@ def with_delays(address: str, group: str, more: Mapping[str, str] = NOTHING) -> 
     _configure(address, [group], {"share.auto.offset.reset": "earliest", "shareq.delay.enable": "true", **more})
 
 
+def with_time_to_live(address: str, group: str) -> None:
+    """Let records of a share group that starts at the first one expire, by their age and by a header."""
+    expiry = {"shareq.ttl.ms": "3600000", "shareq.not.after.enable": "true"}
+    _configure(address, [group], {"share.auto.offset.reset": "earliest", **expiry})
+
+
 def _configure(address: str, groups: Iterable[str], configs: Mapping[str, str]) -> None:
     """Set configs of a group by kafka-python, because librdkafka's admin client cannot."""
     resources = [ConfigResource(ConfigResourceType.GROUP, group, dict(configs)) for group in groups]

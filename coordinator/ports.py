@@ -32,12 +32,14 @@ from shareq.protocol.names import (
     DLQ_TOPIC_NAME,
     HEARTBEAT_INTERVAL_MS,
     ISOLATION_LEVEL,
+    NOT_AFTER_ENABLE,
     NOT_PAUSED,
     PARTITION_MAX_RECORD_LOCKS,
     PAUSED,
     PAUSED_BY_BREAKER,
     RECORD_LOCK_DURATION_MS,
     SESSION_TIMEOUT_MS,
+    TTL_MS,
 )
 from shareq.protocol.settings import keys_of, setting, settings
 
@@ -197,6 +199,31 @@ class RecordDelays(NamedTuple):
             "How far ahead that time may lie: records with a later or an invalid time are rejected.",
             at_least=1,
             at_most=_WEEK_MS,
+            internal=True,
+        )
+    )
+
+
+@settings
+class TimeToLive(NamedTuple):
+    """The properties `shareq.ttl.ms` and `shareq.not.after.enable`. An expired record is rejected where it would be
+    handed out: `ms` after its timestamp (0: never), and with `by_header` after the time in its own header.
+    """
+
+    ms: int = setting(
+        long(
+            TTL_MS,
+            0,
+            "How old a record may be, by its timestamp, when it is handed out; older ones are rejected. 0: of any age.",
+            at_least=0,
+            internal=True,
+        )
+    )
+    by_header: bool = setting(
+        boolean(
+            NOT_AFTER_ENABLE,
+            False,
+            "Whether records are rejected after the time in their header `shareq.not.after.ms`.",
             internal=True,
         )
     )
@@ -363,6 +390,7 @@ class ShareGroupSettings(NamedTuple):
     )
     redelivery: RedeliveryBackoff = RedeliveryBackoff()
     delay: RecordDelays = RecordDelays()
+    ttl: TimeToLive = TimeToLive()
     breaker: LetterBreaker = LetterBreaker()
     order_by_key: bool = setting(
         text(

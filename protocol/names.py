@@ -23,11 +23,13 @@ ISOLATION_LEVEL: Final = "share.isolation.level"
 PARTITION_MAX_RECORD_LOCKS: Final = "share.partition.max.record.locks"
 RECORD_LOCK_DURATION_MS: Final = "share.record.lock.duration.ms"
 SESSION_TIMEOUT_MS: Final = "share.session.timeout.ms"
-PAUSED: Final = "shareq.paused"  # our own, as the next four
+PAUSED: Final = "shareq.paused"  # our own, as the next six
 BREAKER_LETTERS: Final = "shareq.breaker.letters"
 BREAKER_WINDOW_MS: Final = "shareq.breaker.window.ms"
 DELAY_ENABLE: Final = "shareq.delay.enable"
 DELAY_MAX_MS: Final = "shareq.delay.max.ms"
+TTL_MS: Final = "shareq.ttl.ms"
+NOT_AFTER_ENABLE: Final = "shareq.not.after.enable"
 NOT_PAUSED: Final = "false"
 PAUSED_BY_BREAKER: Final = "breaker"
 """The value of `shareq.paused` that the breaker sets; the other values are NOT_PAUSED and `true`."""
@@ -42,6 +44,8 @@ DLQ_AUTO_CREATE_TOPICS: Final = "errors.deadletterqueue.auto.create.topics.enabl
 
 NOT_BEFORE: Final = "shareq.not.before.ms"
 """The header with the time before which work on the record must not begin, in ms since the epoch, as decimal digits."""
+NOT_AFTER: Final = "shareq.not.after.ms"
+"""The header with the time after which no consumer is handed the record, in ms since the epoch, as decimal digits."""
 LONGEST_TIME: Final = 15
 """The most digits of a time in ms, enough up to the year 33658."""
 

@@ -1,6 +1,6 @@
 """Records with delivery times: how late they are delivered, and what waiting ones cost.
 
-Also the cost of delays for a group whose records have no times. Only shareq has delays.
+Also the cost of delays, and of a time to live, for a group whose records have no times. Only shareq has them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.client.waiting_members import SETTLE_S
 from bench.figure import Row, Sample, Scale, Target
-from bench.setup import create_topic, read_from_start, with_delays
+from bench.setup import create_topic, read_from_start, with_delays, with_time_to_live
 from bench.stage import Stage, run_client
 
 OTHERS: Final = 100_000
@@ -37,6 +37,7 @@ ROWS = (
     Row("dated_kept", "of them came in time behind a kill, %", "{:.0f}", Target("value", ">=", 100.0)),
     Row("undated_cpu_us", "broker CPU per record share-fetched and acked, µs", "{:.3f}", on_page=False),
     Row("with_delays_cpu_us", "the same in a group with delays, µs", "{:.3f}", on_page=False),
+    Row("with_ttl_cpu_us", "the same in a group with a time to live and a header, µs", "{:.3f}", on_page=False),
 )
 
 
@@ -67,4 +68,7 @@ def measure(stage: Stage, scale: Scale) -> Sample:
     group = stage.group()
     with_delays(stage.broker.address, group)
     found["with_delays_cpu_us"] = stage.client("share", group=group, **sizes)["cpu_us"]
+    group = stage.group()
+    with_time_to_live(stage.broker.address, group)
+    found["with_ttl_cpu_us"] = stage.client("share", group=group, **sizes)["cpu_us"]
     return found

@@ -224,6 +224,12 @@ SHARE_PARTITIONS: Final = Table(
         attrgetter("counters.delays"),
     ),
     (
+        COUNTER,
+        "shareq_share_partition_expired_total",
+        "Records rejected because they had expired when a consumer would have been handed them.",
+        attrgetter("counters.expired"),
+    ),
+    (
         GAUGE,
         "shareq_share_partition_start_offset",
         "The first offset whose delivery is not finished; absent before the group has begun.",

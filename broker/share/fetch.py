@@ -509,24 +509,13 @@ class ShareFetch:
             offset, read = self._read(leader, max_bytes, max_records)
             if read is ErrorCode.OFFSET_OUT_OF_RANGE:
                 return None  # beyond the log end: never shown to a consumer
-        if read is ErrorCode.CORRUPT_MESSAGE and self._manager.skips_unreadable(
-            leader, offset, leader.upto(committed=self._committed)
-        ):
-            self._passed_over = True
-            return None
-        if isinstance(read, NotHereYet):
-            leader.has_news = False  # the source announces it
-            return None
-        if isinstance(read, BeingRead):
-            self._being_read = [*(self._being_read or ()), read.arrived]
-            leader.has_news = False
-            read.arrived.on_complete(partial(self._is_here, leader))
-            return None
-        if isinstance(read, ErrorCode):
-            return self._failed(leader, read)
+        if not isinstance(read, ReadResult):
+            return self._not_read(leader, offset, read)
         leader.unreadable = None
         kept = self._manager.kept_reads() if core.settings.order_by_key else None
         dated = self._manager.dated(leader, read) if core.settings.delay.enabled else NOTHING_DATED
+        ttl = core.settings.ttl
+        expired = self._manager.expired(leader, read) if ttl.ms or ttl.by_header else ()
         acquired = core.acquire(
             member_id=params.member_id,
             mode=params.mode,
@@ -538,7 +527,10 @@ class ShareFetch:
             aborted=leader.aborted(read) if self._committed else (),
             keys=NO_KEYS if kept is None else kept.key_hashes(read, core.keys_wanted(read.batches)),
             waiting=dated.waiting,
+            expired=expired,
         )
+        if expired:
+            self._manager.reject_expired(leader, expired)
         if dated.refused and acquired:
             acquired = self._manager.refuse(leader, params.member_id, acquired, dated.refused)
         if kept is not None and core.take_freed():
@@ -562,6 +554,25 @@ class ShareFetch:
         return FetchedPartition(
             topic_id, partition, ErrorCode.NONE, records, acquired, rounded=rounded, last_read=last_read
         )
+
+    def _not_read(
+        self, leader: SharePartitionLeader, offset: int, read: ErrorCode | NotHereYet | BeingRead
+    ) -> FetchedPartition | None:
+        """Return the error of a read at `offset`; None if the fetch has to wait for the records, or skips them."""
+        if isinstance(read, NotHereYet):
+            leader.has_news = False  # the source announces it
+            return None
+        if isinstance(read, BeingRead):
+            self._being_read = [*(self._being_read or ()), read.arrived]
+            leader.has_news = False
+            read.arrived.on_complete(partial(self._is_here, leader))
+            return None
+        if read is ErrorCode.CORRUPT_MESSAGE and self._manager.skips_unreadable(
+            leader, offset, leader.upto(committed=self._committed)
+        ):
+            self._passed_over = True
+            return None
+        return self._failed(leader, read)
 
     def _with_those_behind(
         self, front: FetchedPartition, leader: SharePartitionLeader, max_bytes: int, max_records: int

@@ -33,8 +33,8 @@ class LeaderState(Enum):
 
 
 class OpenedBatch(NamedTuple):
-    """The times in the compressed batch that was opened last. A batch of which each fetch acquires only a few records
-    is read many times.
+    """The times in the compressed batch that was opened last for a header. A batch of which each fetch acquires only a
+    few records is read many times.
     """
 
     base_offset: int
@@ -98,7 +98,7 @@ class SharePartitionLeader:
         self.quiet: list[Callable[[], None]] = []  # called when no dead letter is owed, or the leader is dropped
         self.has_news = True  # since a look found that there is nothing to read
         self.unreadable: Unreadable | None = None  # where the last read failed
-        self.opened: OpenedBatch | None = None
+        self.opened: dict[bytes, OpenedBatch] = {}  # by the header's name
         self.visits = (NO_VISIT, NO_VISIT)  # the last two members that fetched, the latest first
         self.waiters: dict[Parked, None] = {}  # in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for

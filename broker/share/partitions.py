@@ -27,6 +27,7 @@ from shareq.broker.share.core.effects import (
 )
 from shareq.broker.share.core.partition import AckBatch, Acknowledged, AcquiredRange, SharePartition
 from shareq.broker.share.core.sessions import InMemory, PartitionId, ShareSession
+from shareq.broker.share.core.window.expiry import Expired, reasons_of
 from shareq.broker.share.events import ShareEvents
 from shareq.broker.share.leader import (
     MOST_REASONS,
@@ -117,6 +118,20 @@ class SharePartitionManager:
         from shareq.broker.share.dated_records import dated_in  # for these groups alone
 
         return dated_in(leader, read, self._env.clock)
+
+    def expired(self, leader: SharePartitionLeader, read: ReadResult) -> list[Expired]:
+        """Return the expired records of a read, for a share partition of a group with a time to live."""
+        from shareq.broker.share.dated_records import expired_in  # for these groups alone
+
+        return expired_in(leader, read, self._env.clock.wall_ms())
+
+    def reject_expired(self, leader: SharePartitionLeader, expired: Sequence[Expired]) -> None:
+        """Write what the last acquisition has rejected of these."""
+        writes = leader.core.take_rejections()
+        for write in writes:
+            for offset, reason in reasons_of(expired, write.batches, MOST_REASONS):
+                leader.note_reason(offset, reason)
+        self.perform(leader, writes)
 
     def refuse(
         self,

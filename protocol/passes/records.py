@@ -153,6 +153,28 @@ def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i
     return NOT_FOUND, 0
 
 
+def older(data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, below: i64, offsets: list[int]) -> bool:
+    """Append the offset of each of `count` records from `pos` on whose time delta is below `below` to `offsets`.
+
+    Return False if a record cannot be read up to its offset, or ends after `end`; the records before it are added.
+    """
+    index: i64 = 0
+    while index < count:
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        if size < MIN_BODY_BYTES or stop > end:
+            return False
+        delta, pos = _varlong(data, pos + 1, stop)  # after the attributes
+        if delta < below:
+            offset_delta, pos = _varint(data, pos, stop)
+            if pos > stop:
+                return False
+            offsets.append(base_offset + offset_delta)
+        pos = stop
+        index += 1
+    return True
+
+
 def read_keys(
     data: bytes, pos: i64, count: i64, base_offset: int, base_time: int, append_time: int | None
 ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None:

@@ -26,7 +26,7 @@ from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from tests.exhaustive.ledger import Held
-from tests.exhaustive.world import World
+from tests.exhaustive.world import BEGIN_MS, World
 
 LEFT_OUT = {"order", "counters", "since_ms", "settings", "key", "lost_tail", "acknowledged", "session_releases"}
 PLAIN = {type(None), bool, int, str, bytes}
@@ -59,6 +59,7 @@ class _Former:
             world.log_start,
             world.all_durable,
             self._ledger(),
+            [max(BEGIN_MS + end - world.now_ms, -1) for end in world.scope.ends if end],
         )
 
     def _ledger(self) -> object:
@@ -124,6 +125,8 @@ class _Former:
             return value and self._time(value)
         if name in ("_writes", "_held"):
             return [(self._write(write), self._of(each)) for write, each in value.items()]
+        if name == "_expirations":
+            return sorted(self._last_write - write_id for write_id in value)
         if name in ("delays", "dead"):
             return self._moved(value)
         if name == "owner":

@@ -10,6 +10,7 @@ It knows the promises, not the rules: nothing here is taken from the broker. The
 * with order by key no record is delivered while an earlier one of its key may be delivered again, or as many as may be
   in hand;
 * if no write is under way, the next fetch delivers every record that no lock, delay or earlier record holds back;
+* an expired record is delivered to nobody, and no other is rejected by the leader;
 * a failed record is delivered no earlier than its time, and the timer is set for the first one;
 * a leader that loads now would know the same as this one, except for locks and what is only in memory;
 * from each state on, if no more fails, every record that is left is delivered, and all end finished.
@@ -166,6 +167,16 @@ class Ledger:
         for offset, holder in list(self.held.items()):
             if holder.write is None and holder.deadline_ms <= now_ms:
                 self._expired(offset, holder, now_ms, write)
+
+    def rejected(self, offsets: Collection[int], write: int) -> None:
+        """Record that the leader has rejected expired records, which nobody holds, by state write `write`."""
+        for offset in offsets:
+            if offset in self.held or offset in self.finished or offset in self.given_up:
+                raise Broken(f"offset {offset} expired, and was held or finished with")
+            self.waiting.pop(offset, None)
+            self.given_up[offset] = write
+            self.dead.add(offset)
+            self.may_be_dead.add(offset)
 
     def _expired(self, offset: int, holder: Held, now_ms: int, write: int) -> None:
         del self.held[offset]

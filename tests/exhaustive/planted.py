@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 from shareq.broker.share.core import locks, partition
 from shareq.broker.share.core.effects import DeadLetters
 from shareq.broker.share.core.partition import SharePartition
-from shareq.broker.share.core.window import key_order
+from shareq.broker.share.core.window import expiry, key_order
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
+from shareq.broker.share.core.window.expiry import Expired
 from shareq.broker.share.core.window.key_order import KeyOrder
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.delays import NO_DELAYS
@@ -35,6 +36,7 @@ PLAIN: Final = Scope(batches=(1, 1))
 QUEUE: Final = Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1)
 LATER: Final = Scope(batches=(1, 1), backoff_ms=15)
 DATED: Final = Scope(batches=(1, 1, 1), window=2, dates=(15, 5, 15), trimmed=False)
+MORTAL: Final = Scope(batches=(1, 1), ends=(4, 0), dead_letters=True, trimmed=False)
 ORDERED: Final = Scope(batches=(2,), keys=(1, 1))
 TWO_OF_A_KEY: Final = Scope(batches=(2, 1), keys=(1, 1, 1), per_key=2, trimmed=False)
 AHEAD: Final = Scope(batches=(1, 1, 1), keys=(1, 1, 2), window=2, ahead=1, trimmed=False)
@@ -85,6 +87,21 @@ def dates_not_heeded() -> AbstractContextManager[object]:
 
 def all_of_the_window_waits() -> AbstractContextManager[object]:
     return replaced((partition, "first_behind", lambda *_: None))
+
+
+def expired_records_are_handed_out() -> AbstractContextManager[object]:
+    return replaced((partition, "reject_expired", lambda *_: []))
+
+
+@in_place_of(partition, "reject_expired")
+def all_that_was_read_expires(original: Function, window: Any, acquired: Any, expired: Any, *arguments: Any) -> Any:
+    """Plant that one expired record condemns all that were acquired with it."""
+    everything = [Expired(each.first_offset, each.last_offset) for each in acquired] if expired else []
+    return original(window, acquired, everything, *arguments)
+
+
+def expired_records_have_no_letters() -> AbstractContextManager[object]:
+    return replaced((expiry, "given_up_state", lambda _settings: RecordState.ARCHIVED))
 
 
 def nobody_wakes_what_waits() -> AbstractContextManager[object]:
@@ -170,6 +187,9 @@ FAULTS: Final = (
     Planted(dates_not_heeded, DATED, 3),
     Planted(all_of_the_window_waits, DATED, 3),
     Planted(nobody_wakes_what_waits, DATED, 4),
+    Planted(expired_records_are_handed_out, MORTAL, 2),
+    Planted(all_that_was_read_expires, MORTAL, 2),
+    Planted(expired_records_have_no_letters, MORTAL, 4),
     Planted(keys_not_read, ORDERED, 4),
     Planted(keys_taken_for_each_other, THREE_KEYS, 4),
     Planted(key_free_before_the_write, Scope(batches=(2,), keys=(1, 1), delivery_count_limit=1), 4),

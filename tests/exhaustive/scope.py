@@ -25,7 +25,8 @@ class Scope:
     `members` are interchangeable: each stands for all. `window` is the in-flight limit. With `dead_letters` there is a
     queue for dead records; with `backoff_ms` a failed record waits as long; with `keys`, one for each record, the group
     has order by key (0: no key), with `per_key` records of each in hand, and a window that looks `ahead`; with `dates`
-    the group has delays, and each record comes no earlier than so long after the beginning (0: at once).
+    the group has delays, and each record comes no earlier than so long after the beginning (0: at once); with `ends`
+    each record expires so long after it (0: never).
     """
 
     batches: tuple[int, ...] = (2, 2)
@@ -39,6 +40,7 @@ class Scope:
     per_key: int = 1
     ahead: int = 0
     dates: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
 
     @property
     def spans(self) -> tuple[Span, ...]:

@@ -10,6 +10,7 @@ from typing import Final
 from shareq.broker.share.core.dates import DatedRange
 from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WriteState
 from shareq.broker.share.core.partition import AckBatch, AcquiredRange, RangeView, SharePartition
+from shareq.broker.share.core.window.expiry import Expired
 from shareq.coordinator.ports import RecordDelays, RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -172,9 +173,14 @@ class World:
             self.now_ms,
             keys=key_hashes(self._keys(spans)),
             waiting=self._dated(spans),
+            expired=self._expired(spans),
         )
+        self._reject()
         self._check_order(acquired)
         self.ledger.handed_out(step.member, acquired, self.now_ms, self.now_ms + LOCK_MS)
+        late = [at for first, last, _ in acquired for at in range(first, last + 1) if self._has_expired(at)]
+        if late:
+            raise Broken(f"offsets {late} came, which had expired")
         if of_everything:
             self._check_all_came(nothing_came=not acquired and core.next_fetch_offset() == offset)
 
@@ -210,6 +216,25 @@ class World:
         return [
             DatedRange(at, at, BEGIN_MS + dates[at]) for at in offsets if dates and BEGIN_MS + dates[at] > self.now_ms
         ]
+
+    def _has_expired(self, offset: int) -> bool:
+        ends = self.scope.ends
+        return bool(ends and ends[offset]) and BEGIN_MS + ends[offset] < self.now_ms
+
+    def _expired(self, spans: list[Span]) -> list[Expired]:
+        """Return the expired records that the shell finds in a read."""
+        offsets = [at for span in spans for at in range(span.base_offset, span.last_offset + 1)]
+        return [Expired(at, at) for at in offsets if self._has_expired(at)]
+
+    def _reject(self) -> None:
+        """Take over what the leader has rejected because it had expired."""
+        for write in self.core.take_rejections():
+            rejected = [at for row in write.batches for at in range(row.first_offset, row.last_offset + 1)]
+            early = [at for at in rejected if not self._has_expired(at)]
+            if early:
+                raise Broken(f"offsets {early} were rejected, and had not expired")
+            self.ledger.rejected(rejected, write.write_id)
+            self._take((write,))
 
     def _keys(self, spans: list[Span]) -> dict[int, int]:
         wanted = self.core.keys_wanted(spans)

@@ -1,7 +1,7 @@
 """`python -m tests.simulation SEEDS`: many seeds over all cores. Exit code 1 when one of them fails.
 
 Runs SEEDS seeds from 0 on, and a tenth as many of each of the later kinds: dead letters, redrives, pauses, dates,
-breakers, keys' shares. With `--from`, runs SEEDS seeds from that number on, and no others.
+breakers, expiries, keys' shares. With `--from`, runs SEEDS seeds from that number on, and no others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import Counter
 from itertools import chain
 
 from devtools.provenance import commit, machine
-from tests.simulation import breakers, dates, deaths, key_shares, pauses, redrives
+from tests.simulation import breakers, dates, deaths, expiries, key_shares, pauses, redrives
 from tests.simulation.runner import run_seeds, shortest
 
 PROGRESS_S = 10
@@ -62,7 +62,7 @@ def seed_ranges(seeds: int, first: int | None = None) -> list[range]:
     if first is not None:
         return [range(first, first + seeds)]
     share = -(-seeds // SHARE)
-    kinds = (deaths, redrives, pauses, dates, breakers, key_shares)
+    kinds = (deaths, redrives, pauses, dates, breakers, expiries, key_shares)
     return [range(seeds), *(range(kind.FIRST_SEED, kind.FIRST_SEED + share) for kind in kinds)]
 
 

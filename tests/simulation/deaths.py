@@ -146,7 +146,10 @@ class Queues:
         known = records.values.get(slot, {}).get(place[1], letter.value)
         if known != letter.value:
             raise InvariantBroken(f"a dead letter says {place} was {letter.value!r}, it was {known!r}")
-        if place not in group.deaths.may_be_dead and letter.value not in records.refused:
+        made_ms = int(_text(letter, "timestamp") or letter.timestamp)
+        self._world.expiries.check_letter(place, letter, made_ms)
+        may_be_dead = place in group.deaths.may_be_dead or letter.value in records.refused
+        if not may_be_dead and not self._world.expiries.may_have_expired(letter.value):
             raise InvariantBroken(f"{place} has a dead letter, and cannot have died")
 
     def _check_all_there(self, group: Group, letters: list[Record]) -> None:

@@ -51,7 +51,7 @@ class Group:
         self.world.queues.configure(self)
         for name, value in properties_of(self.world.backoff).items():
             self._set(name, value)
-        extensions = self.world.dates, self.world.breakers, self.world.shares
+        extensions = self.world.dates, self.world.expiries, self.world.breakers, self.world.shares
         for name, value in (each for extension in extensions for each in extension.properties().items()):
             self._set(name, value)
         if self.world.is_about_order:

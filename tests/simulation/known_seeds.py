@@ -191,4 +191,12 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "a_key_has_one_record_more": (500_000, 500_001),
     "a_record_given_back_makes_room_for_another": (500_022, 500_041),
     "windows_go_on_without_end": (500_001, 500_002),
+    "expired_records_are_handed_out": (6_000_000, 6_000_001),
+    "times_in_headers_are_not_read": (6_000_000, 6_000_001),
+    "ages_are_not_read": (6_000_001, 6_000_002),
+    "the_first_leader_alone_looks": (6_000_000, 6_000_001),
+    "records_expire_by_a_clock_that_is_fast": (6_000_005, 6_000_058),
+    "all_that_was_read_expires": (6_000_000, 6_000_005),
+    "expired_records_have_no_letters": (6_000_000, 6_000_006),
+    "expired_records_open_the_breaker": (6_000_001, 6_000_005),
 }

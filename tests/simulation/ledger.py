@@ -9,7 +9,7 @@ alteration of offsets restarts a partition from its offset.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -43,7 +43,8 @@ class RecordLedger:
     transactions: list[Transaction] = field(default_factory=list)
     transaction_of: dict[bytes, Transaction] = field(default_factory=dict)  # by value
     hit: dict[int, set[int]] = field(default_factory=dict)  # offsets by slot that damage may have cost
-    refused: set[bytes] = field(default_factory=set)  # values whose header has no time, or one too far ahead
+    refused: set[bytes] = field(default_factory=set)  # values whose header has no time, or one too far ahead, or over
+    expires: Callable[[bytes], bool] = field(default=lambda _value: False)  # the broker may have rejected it as too old
 
     def on_produced(self, slot: int, base_offset: int, values: list[bytes]) -> None:
         """Record an answered produce request: these records exist from now on."""
@@ -375,6 +376,7 @@ class GroupLedger:
             offset
             for offset, value in self.written(slot, log_start)
             if value not in self.records.refused
+            and not self.records.expires(value)
             and offset not in self.records.hit.get(slot, ())
             and not self._may_be_over((slot, offset))
             and (not self.was_committed or self.records.is_committed(value))

@@ -137,9 +137,10 @@ class Member:
             if life == self.life:
                 self.busy = False
                 self.group.pauses.on_answer(self.group, mark, response)
-                self._on_fetched(response, sent, leaders, committed)
+                self._on_fetched(response, sent, leaders, committed, asked_ms)
 
         committed, mark = self.group.ledger.committed, self.group.pauses.mark()
+        asked_ms = world.clock.wall_ms()
         pending = world.call("share_fetch", request, 2, self.connection)
         leaders = world.cores(self.group)  # that it asks: an answer of theirs continues their counting
         pending.on_complete(answered)
@@ -158,7 +159,12 @@ class Member:
         return list(topics.values())
 
     def _on_fetched(
-        self, response: ShareFetchResponse, sent: SentAcks, leaders: Mapping[int, object], committed: bool
+        self,
+        response: ShareFetchResponse,
+        sent: SentAcks,
+        leaders: Mapping[int, object],
+        committed: bool,
+        asked_ms: int,
     ) -> None:
         if response.error_code in SESSION_LOST:
             self.session_epoch = 0
@@ -174,9 +180,9 @@ class Member:
         }
         self._on_acked(sent, {index: ErrorCode(row.acknowledge_error_code) for index, row in rows.items()})
         for index, row in rows.items():
-            self._on_partition(index, row, leaders.get(index), committed)
+            self._on_partition(index, row, leaders.get(index), committed, asked_ms)
 
-    def _on_partition(self, index: int, row: PartitionData, leader: object, committed: bool) -> None:
+    def _on_partition(self, index: int, row: PartitionData, leader: object, committed: bool, asked_ms: int) -> None:
         world = self.world
         if row.error_code != ErrorCode.NONE:
             world.note(f"{self.id} cannot fetch slot {index}: {ErrorCode(row.error_code).name}")
@@ -205,6 +211,7 @@ class Member:
                 self.group.deaths.on_delivered(place, count)
                 self.group.breaker.on_delivered(count)
                 world.dates.on_delivered(self.group, place, count, values[offset])
+                world.expiries.on_delivered(place, values[offset], asked_ms)
                 self.group.ledger.on_delivered(
                     self.id,
                     place,

@@ -18,6 +18,7 @@ from tests.simulation import (
     breakers,
     dates,
     deaths,
+    expiries,
     key_shares,
     pauses,
     planted,
@@ -26,6 +27,7 @@ from tests.simulation import (
     planted_dates,
     planted_deaths,
     planted_deletions,
+    planted_expiries,
     planted_groups,
     planted_jobs,
     planted_key_shares,
@@ -67,6 +69,7 @@ REDRIVE_FAULTS: Final[dict[Fault, Words]] = {**planted_redrives.FAULTS}
 PAUSE_FAULTS: Final[dict[Fault, Words]] = {**planted_pauses.FAULTS}
 DATE_FAULTS: Final[dict[Fault, Words]] = {**planted_dates.FAULTS}
 BREAKER_FAULTS: Final[dict[Fault, Words]] = {**planted_breakers.FAULTS}
+EXPIRY_FAULTS: Final[dict[Fault, Words]] = {**planted_expiries.FAULTS}
 KEY_SHARE_FAULTS: Final[dict[Fault, Words]] = {**planted_key_shares.FAULTS}
 # What the failure says that a fault leads to: one of these.
 FAULTS: Final = {
@@ -80,6 +83,7 @@ FAULTS: Final = {
     **PAUSE_FAULTS,
     **DATE_FAULTS,
     **BREAKER_FAULTS,
+    **EXPIRY_FAULTS,
     **KEY_SHARE_FAULTS,
 }
 
@@ -125,6 +129,8 @@ def is_about(fault: Fault, seed: int) -> bool:
         return dates.is_about_dates(seed)
     if fault in BREAKER_FAULTS:
         return breakers.is_about_breakers(seed)
+    if fault in EXPIRY_FAULTS:
+        return expiries.is_about_expiries(seed)
     if fault in KEY_SHARE_FAULTS:
         return key_shares.is_about_key_shares(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
@@ -133,7 +139,10 @@ def is_about(fault: Fault, seed: int) -> bool:
 def first_of(fault: Fault) -> int:
     first = {**dict.fromkeys(DEATH_FAULTS, deaths.FIRST_SEED), **dict.fromkeys(REDRIVE_FAULTS, redrives.FIRST_SEED)}
     first |= {**dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED), **dict.fromkeys(DATE_FAULTS, dates.FIRST_SEED)}
-    first |= dict.fromkeys(KEY_SHARE_FAULTS, key_shares.FIRST_SEED)
+    first |= {
+        **dict.fromkeys(KEY_SHARE_FAULTS, key_shares.FIRST_SEED),
+        **dict.fromkeys(EXPIRY_FAULTS, expiries.FIRST_SEED),
+    }
     return {**first, **dict.fromkeys(BREAKER_FAULTS, breakers.FIRST_SEED)}.get(fault, 0)
 
 

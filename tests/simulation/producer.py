@@ -75,7 +75,8 @@ class Producer:
         world = self.world
         size = world.shares.size_of_batch(world.dates.size_of_batch(world.rng.choice((1, 1, 3, 8))))
         values = [b"%d" % (world.values + index) for index in range(size)]
-        headers = [world.dates.headers_for(value, size) for value in values]
+        dates = [world.dates.headers_for(value, size) for value in values]
+        headers = [each + world.expiries.headers_for(value, each) for value, each in zip(values, dates, strict=True)]
         world.values += len(values)
         world.topics.records.sent.update(dict.fromkeys(values, slot.index))
         if self.producer_id < 0:
@@ -90,6 +91,7 @@ class Producer:
         batch.attempts += 1
         batch.under_way = True
         world.seen["batches sent again"] += batch.attempts > 1
+        world.expiries.on_sent(batch.values)
         data = build_batch(
             [
                 RecordData(world.key_of(value), value, headers)

@@ -66,6 +66,7 @@ class TransactionalProducer:
         world.values += len(values)
         records.sent.update(dict.fromkeys(values, slot.index))
         records.transaction_of.update(dict.fromkeys(values, transaction))
+        world.expiries.on_sent(values)
         batch = build_batch(
             [RecordData(world.key_of(value), value) for value in values],
             timestamp_ms=world.clock.wall_ms(),

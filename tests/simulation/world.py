@@ -47,6 +47,7 @@ from tests.simulation.convergence import converge
 from tests.simulation.dates import Dates
 from tests.simulation.deaths import Queues
 from tests.simulation.drain import drain
+from tests.simulation.expiries import Expiries
 from tests.simulation.faults import Faults
 from tests.simulation.group import LOCKS_MS, Group
 from tests.simulation.jobs.jobs import Jobs
@@ -140,9 +141,11 @@ class World:
         self.storage = Storage(self, seed)
         self.faults = Faults(self)
         self.dates = Dates(self, seed)
+        self.expiries = Expiries(self, seed)
         self.breakers = Breakers(self, seed)
         self.shares = KeyShares(self, seed)
         self.topics = Topics(self)
+        self.topics.records.expires = self.expiries.may_have_expired
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
         self.groups = [Group(self, name) for name in names]
         self.jobs = Jobs(self)
@@ -201,6 +204,7 @@ class World:
         if step:
             self.note(f"the wall clock is set by {step} ms")
             self.seen["wall clocks that were set"] += 1
+            self.expiries.on_clock_set(step)
             self.clock.step_wall(step)
             self.dates.on_clock_set(step)
             for group in self.groups:

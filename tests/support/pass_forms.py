@@ -57,6 +57,10 @@ class RecordWalk(Protocol):
         /,
     ) -> bool: ...
 
+    def older(
+        self, data: bytes, pos: int, end: int, count: int, base_offset: int, below: int, offsets: list[int], /
+    ) -> bool: ...
+
     def key_hashes(
         self, data: bytes, pos: int, end: int, count: int, base_offset: int, offsets: list[int], hashes: list[int], /
     ) -> bool: ...

@@ -29,6 +29,7 @@ RUN_BY: Final = {
     "console.md": DOCUMENTS,
     "dead-letters.md": TOOLS,
     "delays.md": "tests/wire/test_queues.py",
+    "time-to-live.md": "tests/wire/test_queues.py",
     "dramatiq.md": "tests/wire/test_dramatiq_page.py",
     "faststream.md": "tests/interop/test_frameworks.py",
     "howto/celery-redis-stops-consuming.md": HOWTO,

@@ -65,6 +65,21 @@ def test_delays_are_switched_on_by_command() -> None:
         assert "shareq.delay.enable" in "".join(shell.ok("configs", "describe", "group", "callers"))
 
 
+def test_an_offer_that_is_over_is_handed_to_nobody() -> None:
+    expected, printed = run("time_to_live.py", "time-to-live.md")
+    assert printed == expected
+
+
+def test_a_time_to_live_is_set_by_command() -> None:
+    (line,) = re.findall(r"^shareq (configs .*)$", (DOCS / "time-to-live.md").read_text(), re.MULTILINE)
+    with Broker(mode="thread") as broker:
+        shell = Shell(broker.bootstrap)
+        shell.ok(*shlex.split(line))
+        described = "".join(shell.ok("configs", "describe", "group", "waiters"))
+        assert "shareq.ttl.ms" in described
+        assert "shareq.not.after.enable" in described
+
+
 def test_customers_are_served_in_order_by_any_worker() -> None:
     expected, printed = run("order_by_key.py")
     assert printed[-3:] == expected[-3:]

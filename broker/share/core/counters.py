@@ -23,6 +23,7 @@ class SharePartitionCounters:
     * `session_releases`: given back because the share session of their holder ended.
     * `delays`: records that wait before their next delivery, counted once that is durable, or found waiting by a load;
       or records that wait for the time in their own header.
+    * `expired`: rejected by the broker itself, because their time to live was over when they were read.
     * `dead_letters`: given up because the last delivery that is allowed failed, in whichever way.
 
     `oldest_since_ms` is not a count. It is set when the share partition leaves memory, to the time (monotonic) when its
@@ -34,6 +35,7 @@ class SharePartitionCounters:
         "dead_letters",
         "delays",
         "deliveries",
+        "expired",
         "lock_timeouts",
         "new_batches",
         "oldest_since_ms",
@@ -50,6 +52,7 @@ class SharePartitionCounters:
         self.session_releases = 0
         self.dead_letters = 0
         self.delays = 0
+        self.expired = 0
         self.oldest_since_ms: int | None = None
 
     def add(self, other: SharePartitionCounters) -> None:
@@ -62,6 +65,7 @@ class SharePartitionCounters:
         self.session_releases += other.session_releases
         self.dead_letters += other.dead_letters
         self.delays += other.delays
+        self.expired += other.expired
 
     def add_acknowledged(self, counts: Mapping[int, int]) -> None:
         """Count records by acknowledge type."""

@@ -48,10 +48,13 @@ class DeliveryLimitReached:
 
 
 class Cause(Enum):
-    """The cause of a record's death: a member rejected it, or its last delivery failed (KIP-1191)."""
+    """The cause of a record's death: a member rejected it, its last delivery failed (KIP-1191), or it expired (our
+    own).
+    """
 
     CLIENT_REJECT = "CLIENT_REJECT"
     DELIVERY_COUNT_EXCEEDED = "DELIVERY_COUNT_EXCEEDED"
+    EXPIRED = "EXPIRED"
 
 
 class DeadLetter(NamedTuple):

@@ -37,6 +37,7 @@ from shareq.broker.share.core.values import (
     RangeView,
 )
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
+from shareq.broker.share.core.window.expiry import Expired, reject_expired
 from shareq.broker.share.core.window.ranges import Part, RecordRange, first_record, list_ranges
 from shareq.broker.share.core.window.start_offset import (
     advance_start,
@@ -105,6 +106,8 @@ class SharePartition:
         self._locks = AcquisitionLocks()
         self._times = RedeliveryTimes()
         self._behind: DatedRange | None = None
+        self._rejections: list[WriteState] = []  # of records that had expired, not taken yet
+        self._expirations: set[int] = set()  # the ids of these writes that are under way
         self._join_at = _FEWEST_TO_JOIN
         self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: already in effect
         self._last_write_id = 0
@@ -370,6 +373,7 @@ class SharePartition:
         aborted: Sequence[tuple[int, int]] = (),
         keys: KeyHashes = NO_KEYS,
         waiting: Sequence[DatedRange] = (),
+        expired: Sequence[Expired] = (),
     ) -> list[AcquiredRange]:
         """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint); none while the
         group is paused.
@@ -377,7 +381,8 @@ class SharePartition:
         Returns ascending ranges, which the member now holds until the lock runs out. `max_records` and the in-flight
         limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets in `aborted` (inclusive
         ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out. Offsets in `waiting`
-        (ascending, disjoint) wait until their time; see `dates`.
+        (ascending, disjoint) wait until their time; see `dates`. Those in `expired` (like `aborted`) are rejected; the
+        caller performs `take_rejections`.
 
         With order by key, `keys` are the keys of the records that `keys_wanted` names; a missing offset has no key.
         With `max_records` 0, the records read enter the window, but none is acquired.
@@ -400,6 +405,7 @@ class SharePartition:
                 aborted,
                 keys,
                 waiting,
+                expired,
             )
         limit = limit_now(window, self.settings)
         if waiting:
@@ -419,6 +425,8 @@ class SharePartition:
         acquired = acquisition.acquired
         if aborted and acquired:
             acquired = self._without_aborted(acquired, aborted)
+        if expired and acquired:
+            acquired = self._without_expired(acquired, expired, acquisition)
         if waiting:
             acquired = self._without_waiting(acquired, waiting, acquisition)
         self.counters.add_deliveries(acquired, window.batches.count - batches_before)
@@ -437,6 +445,7 @@ class SharePartition:
         aborted: Sequence[tuple[int, int]],
         keys: KeyHashes,
         waiting: Sequence[DatedRange],
+        expired: Sequence[Expired],
     ) -> list[AcquiredRange]:
         """Add the records of a read to the window, as far as there is room; then acquire the available ones
         among them.
@@ -460,6 +469,8 @@ class SharePartition:
         self._freed = order.settle(window) or self._freed
         acquisition.run_in_window(max_records, last)
         acquired = acquisition.acquired
+        if expired and acquired:
+            acquired = self._without_expired(acquired, expired, acquisition)
         if waiting:
             acquired = self._without_waiting(acquired, waiting, acquisition)
         self.counters.add_deliveries(acquired, new_batches)
@@ -482,6 +493,29 @@ class SharePartition:
             self._times.add(self._window, not_before_ms, first, last)
             self.counters.delays += last - first + 1
         return cut_out(acquired, [(first, last) for first, last, _ in made])
+
+    def _without_expired(
+        self, acquired: list[AcquiredRange], expired: Sequence[Expired], acquisition: RecordAcquisition
+    ) -> list[AcquiredRange]:
+        """Reject the expired records in the acquired ranges, in effect at once; return the remaining ranges, to be
+        handed out.
+        """
+        changed = reject_expired(self._window, acquired, expired, acquisition.before(), self.settings)
+        if not changed:
+            return acquired
+        self.counters.expired += records_in(changed)
+        write = self._write_changed(changed)
+        self._rejections.append(write)
+        self._expirations.add(write.write_id)
+        if self._order is not None:
+            self._order.hold(write.write_id)
+            self._freed = self._order.settle(self._window) or self._freed
+        return cut_out(acquired, [(first, last) for first, last, _ in changed])
+
+    def take_rejections(self) -> Sequence[WriteState]:
+        """Return the writes of what acquisitions have rejected since the last call, because it had expired."""
+        taken, self._rejections = self._rejections, []
+        return taken
 
     def _stays_behind(self, offset: int) -> bool:
         """Return True if the record at the next fetch offset has to wait for its time, and the window has no room for
@@ -595,8 +629,17 @@ class SharePartition:
         effects: tuple[Effect, ...] = (WakeFetches(),) if woken else ()
         if change is not None and change.given_up:
             effects += (DeliveryLimitReached(tuple(change.given_up)),)
-        dead = _expired_dead(write) if change is None else change.dead
+        dead = self._dead_at_once(write) if change is None else change.dead
         return (*effects, DeadLetters(tuple(dead))) if dead else effects
+
+    def _dead_at_once(self, write: WriteState) -> list[DeadLetter]:
+        """Return the records that died before their write: those that had expired, or those that a lock expiry gave
+        up.
+        """
+        if write.write_id not in self._expirations:
+            return _expired_dead(write)
+        self._expirations.discard(write.write_id)
+        return [each._replace(cause=Cause.EXPIRED) for each in _expired_dead(write)]
 
     def on_dead_letters_done(self, first_offset: int, last_offset: int) -> tuple[Effect, ...]:
         """Archive the dead records among these offsets (inclusive), since their dead letters have been written or given
@@ -631,8 +674,9 @@ class SharePartition:
         """Return the dead letter of records that are *archiving* in a persisted state. Its cause is concluded from the
         delivery count.
         """
-        exceeded = delivery_count >= self.settings.delivery_count_limit
-        cause = Cause.DELIVERY_COUNT_EXCEEDED if exceeded else Cause.CLIENT_REJECT
+        cause = Cause.CLIENT_REJECT if delivery_count else Cause.EXPIRED  # nobody can reject what nobody had
+        if delivery_count >= self.settings.delivery_count_limit:
+            cause = Cause.DELIVERY_COUNT_EXCEEDED
         return DeadLetter(first_offset, last_offset, delivery_count, cause)
 
     def _write_changed(self, changed: Sequence[Run]) -> WriteState:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.share.core.effects import DeadLetter
+from shareq.broker.share.core.effects import Cause, DeadLetter
 from shareq.broker.share.dlq.recent_letters import RecentLetters
 from shareq.broker.share.leader_counters import ShareCounters
 from shareq.coordinator.ports import ShareGroupSettingsSource
@@ -39,12 +39,18 @@ class Breakers:
         self._under_way: set[str] = set()
 
     def count(self, group_id: str, letters: Sequence[DeadLetter]) -> None:
-        """Count dead letters of the group. If they are too many, pause it, after the current operation."""
+        """Count dead letters of the group. If they are too many, pause it, after the current operation.
+
+        Those of expired records do not count: no work has failed, and after a long pause there are many.
+        """
         settings = self._settings.share_group(group_id)
         if not settings.breaker.letters or settings.paused:
             self._counts.pop(group_id, None)
             return
-        number = sum(each.last_offset - each.first_offset + 1 for each in letters)
+        failed = [each for each in letters if each.cause is not Cause.EXPIRED]
+        if not failed:
+            return
+        number = sum(each.last_offset - each.first_offset + 1 for each in failed)
         recent = self._counts.setdefault(group_id, RecentLetters())
         found = recent.add(number, self._clock.now_ms(), settings.breaker.window_ms)
         if found >= settings.breaker.letters and group_id not in self._under_way:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.share.core.effects import DeadLetter
+from shareq.broker.share.core.effects import Cause, DeadLetter
+from shareq.broker.share.core.window.expiry import too_old
 from shareq.broker.share.dlq.letters import (
     Origin,
     died_before_for,
@@ -183,7 +184,11 @@ class _Builder:
         return True
 
     def _record(self, letter: DeadLetter, offset: int, source: Record | None) -> RecordData:
-        return with_reason(self._plain_or_kept(letter, offset, source), self._lane.leader.reasons.get(offset))
+        leader = self._lane.leader
+        reason = leader.reasons.get(offset)
+        if reason is None and letter.cause is Cause.EXPIRED:
+            reason = too_old(leader.core.settings.ttl)
+        return with_reason(self._plain_or_kept(letter, offset, source), reason)
 
     def _plain_or_kept(self, letter: DeadLetter, offset: int, source: Record | None) -> RecordData:
         lane, now_ms = self._lane, self._now_ms

@@ -5,7 +5,7 @@
     __dlq.errors.offset           source offset, decimal
     __dlq.errors.group            the group in which the record died
     __dlq.errors.delivery.count   deliveries when it died, decimal
-    __dlq.errors.message          the cause of death, one of two sentences
+    __dlq.errors.message          the cause of death: one of two sentences, or "Record expired.", our own
 
 All are UTF-8 text, in this order. A group that keeps its dead records (`shareq.dlq.keep`) adds three more behind these,
 after a draft (KIP-1317), and the source's own headers in front, so the last header of a name is from this death. The
@@ -37,10 +37,12 @@ from shareq.protocol.records.record_codec import header_key
 _MESSAGES: Final = {
     Cause.CLIENT_REJECT: b"Offset rejected by client.",
     Cause.DELIVERY_COUNT_EXCEEDED: b"Offset delivery count exceeded the threshold.",
+    Cause.EXPIRED: b"Record expired.",
 }
 _DISPOSITIONS: Final = {
     Cause.CLIENT_REJECT: b"CLIENT_REJECTED",
     Cause.DELIVERY_COUNT_EXCEEDED: b"MAX_DELIVERY_ATTEMPTS_REACHED",
+    Cause.EXPIRED: b"EXPIRED",
 }
 _RECORD_OVERHEAD: Final = 32  # lengths, deltas and counts of a record, rounded up
 _HEADER_OVERHEAD: Final = 10  # both lengths of a header, rounded up

@@ -1,4 +1,4 @@
-"""Records with a delivery time, and records that members release with one, through a node."""
+"""Records with a delivery time, records that members release with one, and records that expire, through a node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from devtools.clients.requests import produce
 from shareq.protocol.ack_delays import Later
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.names import NOT_BEFORE
+from shareq.protocol.names import NOT_AFTER, NOT_BEFORE
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.frames.node.test_node import acquired, assigned
 from tests.frames.share_fetch.test_delays_over_frames import give_back
@@ -62,3 +62,29 @@ def comes_first(client: ShareClient, place: Place, due_ms: int) -> list[Acquired
         clock.advance(STEP_MS)
     assert due_ms <= clock.wall_ms() <= due_ms + STEP_MS
     return found
+
+
+def test_what_expires_is_handed_out_by_no_node() -> None:
+    """The first node is killed while members hold two records, which expire before the next one loads them."""
+    world = NodeWorld()
+    world.cluster.create_topic("t", 1)
+    world.until_it_serves()
+    from_the_start(world)
+    configure(world, shareq_ttl_ms="30000", shareq_not_after_enable="true")
+    client = ShareClient(world)
+    assigned(client, "t")
+    place = (world.cluster.topic("t").topic_id, 0)
+    sent_ms = world.clock.wall_ms()
+    until = [sent_ms + 2_000, sent_ms - 1, sent_ms + 90_000_000]
+    records = [RecordData(None, b"v", ((NOT_AFTER, b"%d" % each),)) for each in until]
+    for batch in (records, [RecordData(None, b"v", (), sent_ms + 60_000)]):
+        sent = bytes(build_batch(batch, timestamp_ms=sent_ms))
+        assert produce(world.connect(), "t", sent).error_code == ErrorCode.NONE
+    assert acquired(client, place) == [(0, 0, 1), (2, 3, 1)]
+    other = NodeWorld(behind=world.behind, kept=world.kept, node_id=NODE_ID + 1)
+    world.clock.advance(31_000)
+    world.broker.close(clean=False)
+    other.until_it_serves()
+    client = ShareClient(other)
+    assigned(client, "t")
+    assert acquired(client, place) == [(3, 3, 2)]

@@ -123,7 +123,7 @@ _WHERE_CONFIGURED = {
     "shareq.broker.share.core.window.key_order": "of groups with order by key: 6 ms, once",
     "shareq.broker.share.ordered.ahead": "of groups with order by key: 3 ms, once",
     "shareq.broker.share.ordered.kept_reads": "of groups with order by key",
-    "shareq.broker.share.dated_records": "of groups with delays",
+    "shareq.broker.share.dated_records": "of groups with delays or a time to live",
     "shareq.broker.share.dlq.breakers": "of groups with a breaker",
     "shareq.broker.share.dlq.queues": "of groups with a dead-letter queue: 4 ms, once",
     "shareq.broker.share.dlq.broker_queues": "of groups with a dead-letter queue",
