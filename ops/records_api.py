@@ -67,6 +67,8 @@ class RecordsApi:
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._tls = tls
         self._timeout_s = timeout_s
+        self.missing: set[str] = set()
+        """Why rows of some nodes are missing in the lists that were read."""
 
     def about(self) -> dict[str, Any]:
         """Return version, cluster id and node id."""
@@ -132,6 +134,7 @@ class RecordsApi:
         following: str | None = behind
         while following is not None:
             answer = self.get(path, **({cursor: following} if following else {}))
+            self.missing.update(missing_in(answer))
             yield from answer[rows]
             following = answer["next"]
 
@@ -176,6 +179,11 @@ class RecordsApi:
         if status == _NOT_FOUND:
             raise BrokerError(ErrorCode.RESOURCE_NOT_FOUND, "records API", message)
         raise ApiRefused(f"records API: {message}")
+
+
+def missing_in(answer: dict[str, Any]) -> list[str]:
+    """Return why rows of some nodes are missing in an answer over all nodes, a sentence for each node."""
+    return [f"node {each['node_id']} at {each['address']}: {each['problem']}" for each in answer.get("missing", ())]
 
 
 _FIELDS: Final = frozenset(RangeRow._fields)

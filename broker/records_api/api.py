@@ -22,18 +22,9 @@ from typing import Any, Final
 from shareq import __version__
 from shareq.broker.http.server import Answer, Request
 from shareq.broker.records_api import views
-from shareq.broker.records_api.limits import MOST_NAMES, NAMES, PARTITIONS
-from shareq.broker.records_api.nodes import nodes_of
-from shareq.broker.records_api.query import (
-    ROOT,
-    Refused,
-    bad,
-    not_found,
-    number,
-    parameters_of,
-    records_query,
-    segments_of,
-)
+from shareq.broker.records_api.here import answer_here
+from shareq.broker.records_api.nodes import answer_over_nodes, nodes_of
+from shareq.broker.records_api.query import Refused, parameters_of, segments_of
 from shareq.broker.services import Services
 
 JSON: Final = "application/json"
@@ -41,7 +32,6 @@ MAX_WAITING: Final = 16
 """The most answers that wait to be made, or are being made. Further clients are asked to come back."""
 SHORTEST_TOKEN: Final = 16
 _HEADERS: Final = ("Cache-Control: no-store", "X-Content-Type-Options: nosniff")
-_HIGHEST_PARTITION: Final = 2**31 - 1
 _SCHEME: Final = "bearer "
 
 
@@ -97,29 +87,10 @@ class RecordsApi:
             case ["nodes"]:
                 parameters_of(query, ())
                 return await nodes_of(services)
-            case ["share-groups"]:
-                given = parameters_of(query, ("after", "limit"))
-                return await views.share_groups(
-                    services, times, given.get("after", ""), number(given, "limit", NAMES, 1, MOST_NAMES)
-                )
-            case ["share-groups", group]:
-                parameters_of(query, ())
-                return await views.share_group(services, group)
-            case ["share-groups", group, "partitions"]:
-                given = parameters_of(query, ("after", "limit"))
-                limit = number(given, "limit", PARTITIONS, 1, MOST_NAMES)
-                return await views.partitions(services, times, group, _behind(given.get("after", "")), limit)
-            case ["share-groups", group, "topics", topic, "partitions", text, "records"]:
-                partition = number({"partition": text}, "partition", 0, 0, _HIGHEST_PARTITION)
-                return await views.records(services, times, group, topic, partition, records_query(query))
-        raise not_found(f"there is nothing at this path: see {ROOT}/share-groups and docs/records-api.md")
-
-
-def _behind(text: str) -> str:
-    topic, colon, partition = text.rpartition(":")
-    if text and not (topic and colon and partition.isascii() and partition.isdecimal() and len(partition) < 11):
-        raise bad(f"after={text[:40]}: must be TOPIC:PARTITION")
-    return text
+            case segments:
+                if services.ground.nodes is None:
+                    return await answer_here(services, times, segments, query)
+                return await answer_over_nodes(services, times, request.path, query)
 
 
 def _about(services: Services) -> bytes:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MOST_STEPS: Final = 200_000  # ranges or rows of one answer; what is left is for the next one
 NAMES_AT_ONCE: Final = 5_000  # names that are only compared, between two looks at the clock
 MOST_COUNTED: Final = 50_000  # ranges of one answer about groups that are looked at to count what is held
+END_OF_ROWS: Final = b"\n], "
 _NOTHING: Final = SharePartitionCounters()
 _SHOWN: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 
@@ -82,9 +83,18 @@ class Place(NamedTuple):
 # -- groups
 
 
-async def share_groups(services: Services, times: TimeOfDay, after: str, limit: int) -> bytes:
-    """Return the share groups whose names follow `after`, in order, with totals over their partitions."""
-    found: list[ShareGroup] = []
+class _Elsewhere(NamedTuple):
+    """A group that another node coordinates, with share partitions here."""
+
+    group_id: str
+    keys: Sequence[SharePartitionKey]
+
+
+async def share_groups(services: Services, times: TimeOfDay, after: str, limit: int, *, is_part: bool = False) -> bytes:
+    """Return the share groups whose names follow `after`, in order, with totals over their partitions. `is_part`: also
+    groups of which only share partitions are here; their state is null.
+    """
+    found: list[ShareGroup | _Elsewhere] = []
     groups, breathe = services.made.groups, services.env.budget.breathe
     for partition in () if groups is None else groups.coordinator.partitions:
         every = partition.shard.share.all()
@@ -92,6 +102,9 @@ async def share_groups(services: Services, times: TimeOfDay, after: str, limit: 
             later = (group for group in every[at : at + NAMES_AT_ONCE] if group.group_id > after)
             found = nsmallest(limit + 1, [*found, *later], key=lambda group: group.group_id)
             await breathe(LOOK)
+    if is_part:
+        others = (each for each in await _elsewhere(services) if each.group_id > after)
+        found = nsmallest(limit + 1, [*found, *others], key=lambda group: group.group_id)
     page = _as_many_as_can_be_added_up(found[:limit])
     totals = {group.group_id: _Totals() for group in page}
     await _add_up(services, totals)
@@ -106,7 +119,22 @@ async def share_groups(services: Services, times: TimeOfDay, after: str, limit: 
     return b"".join(parts)
 
 
-def _as_many_as_can_be_added_up(groups: Sequence[ShareGroup]) -> Sequence[ShareGroup]:
+async def _elsewhere(services: Services) -> list[_Elsewhere]:
+    """Return the groups that another node coordinates, of which this one has states or leaders."""
+    keys: dict[str, dict[SharePartitionKey, None]] = {}
+    for key in _keys_here(services):
+        keys.setdefault(key.group_id, {})[key] = None
+        await services.env.budget.breathe()
+    return [_Elsewhere(each, list(of_group)) for each, of_group in keys.items() if _group(services, each) is None]
+
+
+def _keys_here(services: Services) -> list[SharePartitionKey]:
+    share, states = services.made.share, services.made.share_states
+    led = [] if share is None else [each.key for each in share.partitions.leaders()]
+    return led if states is None else [*led, *states.keys()]
+
+
+def _as_many_as_can_be_added_up(groups: Sequence[ShareGroup | _Elsewhere]) -> Sequence[ShareGroup | _Elsewhere]:
     """Return the first groups, at least one, that together have at most `MOST_STEPS` share partitions."""
     spent = 0
     for at, group in enumerate(groups):
@@ -116,7 +144,9 @@ def _as_many_as_can_be_added_up(groups: Sequence[ShareGroup]) -> Sequence[ShareG
     return groups
 
 
-def _partitions_of(group: ShareGroup) -> int:
+def _partitions_of(group: ShareGroup | _Elsewhere) -> int:
+    if isinstance(group, _Elsewhere):
+        return len(group.keys)
     return sum(len(each.partitions) for each in group.initialized.values())
 
 
@@ -174,14 +204,9 @@ async def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str,
             await breathe(spent)
 
 
-async def _add_up_persisted(services: Services, group: ShareGroup, total: _Totals) -> None:
+async def _add_up_persisted(services: Services, group: ShareGroup | _Elsewhere, total: _Totals) -> None:
     """Add the states that no leader has in memory: those of a group whose members have all left."""
-    keys = [
-        SharePartitionKey(group.group_id, topic_id, number)
-        for topic_id, topic in group.initialized.items()
-        for number in topic.partitions
-    ]
-    for key in keys:
+    for key in group.keys if isinstance(group, _Elsewhere) else _initialized(group):
         await services.env.budget.breathe()
         topic = services.metadata.topic_by_id(key.topic_id)
         place = None if topic is None else place_of(services, group.group_id, topic.name, key.partition)
@@ -217,13 +242,22 @@ def _add_counters(total: _Totals, counters: SharePartitionCounters) -> None:
     total.accepted += counters.acknowledged[AcknowledgeType.ACCEPT]
 
 
-def _group_row(times: TimeOfDay, group: ShareGroup, total: _Totals) -> dict[str, Any]:
+def _initialized(group: ShareGroup) -> list[SharePartitionKey]:
+    return [
+        SharePartitionKey(group.group_id, topic_id, number)
+        for topic_id, topic in group.initialized.items()
+        for number in topic.partitions
+    ]
+
+
+def _group_row(times: TimeOfDay, group: ShareGroup | _Elsewhere, total: _Totals) -> dict[str, Any]:
+    known = None if isinstance(group, _Elsewhere) else group
     return {
         "group": group.group_id,
-        "state": group.state_name,
-        "epoch": group.group_epoch,
-        "members": len(group.members),
-        "partitions": _partitions_of(group),
+        "state": None if known is None else known.state_name,
+        "epoch": None if known is None else known.group_epoch,
+        "members": None if known is None else len(known.members),
+        "partitions": None if known is None else _partitions_of(known),
         "loaded": total.loaded,
         "in_flight": total.in_flight,
         "held": total.held,
@@ -279,11 +313,20 @@ def _client(group: ShareGroup | None, member_id: str) -> dict[str, Any]:
 # -- partitions
 
 
-async def partitions(services: Services, times: TimeOfDay, group_id: str, after: str, limit: int) -> bytes:
-    """Return the share partitions of a group, ordered by topic and number, that follow `after` (TOPIC:PARTITION)."""
+async def partitions(
+    services: Services, times: TimeOfDay, group_id: str, after: str, limit: int, *, is_part: bool = False
+) -> bytes:
+    """Return the share partitions of a group, ordered by topic and number, that follow `after` (TOPIC:PARTITION).
+    `is_part`: another node may coordinate the group.
+    """
     breathe = services.env.budget.breathe
     group = _group(services, group_id)
     keys = _keys_of(services, group_id, group)
+    if is_part:
+        for key in _keys_here(services):
+            if key.group_id == group_id:
+                keys.add(key)
+            await breathe()
     if group is None and not keys:
         raise not_found(f"share group {group_id} does not exist")
     behind: tuple[str, int] | None = None
@@ -313,7 +356,7 @@ async def partitions(services: Services, times: TimeOfDay, group_id: str, after:
         members.update(counted.held)
         parts.append(_rows([_partition_row(services, times, place, counted)], first=len(parts) == 1))
     named_last = None if following is None else ":".join(map(str, following))
-    parts.append(_end(named_last, _members(services, group_id, members)))
+    parts.append(_end(named_last, members_of(services, group_id, members)))
     return b"".join(parts)
 
 
@@ -441,7 +484,7 @@ async def records(
         parts.append(_rows([_range_row(each, ahead_ms) for each in rows], first=first))
         first = first and not rows
         await services.env.budget.breathe(PIECE)
-    parts.append(_end(position, _members(services, group_id, members)))
+    parts.append(_end(position, members_of(services, group_id, members)))
     return b"".join(parts)
 
 
@@ -496,11 +539,7 @@ def _group(services: Services, group_id: str) -> ShareGroup | None:
 
 
 def _keys_of(services: Services, group_id: str, group: ShareGroup | None) -> set[SharePartitionKey]:
-    keys = {
-        SharePartitionKey(group_id, topic_id, number)
-        for topic_id, topic in ({} if group is None else group.initialized).items()
-        for number in topic.partitions
-    }
+    keys = set() if group is None else set(_initialized(group))
     share = services.made.share
     if share is not None:
         keys.update(each.key for each in share.partitions.leaders() if each.key.group_id == group_id)
@@ -522,8 +561,8 @@ def _lag(leader: SharePartitionLeader) -> int:
     return max(0, lag_of(leader.log.high_watermark, core.start_offset, core.delivery_complete_count))
 
 
-def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]:
-    """Return the clients of the members with these ids."""
+def members_of(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]:
+    """Return the clients of the members with these ids, of a group that this process coordinates; None of others."""
     group = _group(services, group_id)
     return {each: _client(group, each) for each in sorted(ids)}
 
@@ -544,4 +583,4 @@ def _rows(rows: Iterator[dict[str, Any]] | Sequence[dict[str, Any]], *, first: b
 
 def _end(following: object, members: dict[str, Any] | None = None) -> bytes:
     fields = {} if members is None else {"members": members}
-    return f"\n], {json.dumps({**fields, 'next': following}, ensure_ascii=False)[1:]}\n".encode()
+    return END_OF_ROWS + f"{json.dumps({**fields, 'next': following}, ensure_ascii=False)[1:]}\n".encode()

@@ -185,6 +185,10 @@ class ShareCoordinatorService(Service):
 
     # -- start, stop and news
 
+    def keys(self) -> list[SharePartitionKey]:
+        """Return the share partitions whose states are loaded."""
+        return [key for _, key in self._all_states()]
+
     def recover(self) -> None:
         """Load the log when the broker starts, and finish deletions that a crash cut off."""
         self.partitions.load()

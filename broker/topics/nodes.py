@@ -51,8 +51,28 @@ class SeenNodes(NamedTuple):
     slots: Sequence[SeenSlot]
 
 
+class NodeReply(NamedTuple):
+    """A node's reply to a question: an HTTP status, and the body or why there is none. Status 0: it did not answer."""
+
+    node_id: int
+    address: str
+    status: int
+    text: str
+
+
 class NodesView(Protocol):
     """The view of all nodes that each node has."""
+
+    def ask(self, question: str, node_id: int | None = None) -> Pending[Sequence[NodeReply]]:
+        """Ask the other nodes, or one of them, what they know themselves: `question` is a path of the records API with
+        its query. Arrives within a few seconds, also if some of them do not answer.
+        """
+
+    def owner_of_group(self, group_id: str) -> int | None:
+        """Return the other node that coordinates a group; None if this node does, or none."""
+
+    def owner_of_topic(self, topic_id: bytes) -> int | None:
+        """Return the other node that leads a topic; None if this node does, or none."""
 
     def look(self) -> Pending[SeenNodes]:
         """Ask all nodes for their figures; arrives within a few seconds, also if some of them do not answer."""

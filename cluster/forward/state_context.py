@@ -24,11 +24,14 @@ class JudgingGround(Protocol):
     async def figures(self) -> NodeFigures:
         """Return the node's figures, for another node."""
 
+    async def reply_to(self, question: str) -> tuple[int, str]:
+        """Return status and text of the node's own answer to a question of the records API, for another node."""
+
 
 class StateContext(RequestContext):
     """The context of a state RPC's handler."""
 
-    __slots__ = ("changes", "figures")
+    __slots__ = ("changes", "figures", "reply_to")
 
     def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
         super().__init__(services, connection, api_version, client_id)
@@ -36,6 +39,7 @@ class StateContext(RequestContext):
         assert isinstance(ground, JudgingGround), f"{ground.name} has states of its own alone"
         self.changes: Final = ground.state_changes
         self.figures: Final = ground.figures
+        self.reply_to: Final = ground.reply_to
 
     async def hear_of(self, topic_ids: Iterable[bytes]) -> None:
         """Have the mirror ask for topics that it lacks. The owner of their states may never have needed them before."""

@@ -192,11 +192,13 @@ class NodeGround:
         self.nodes: Final = NodesAround(
             begin,
             env.budget.breathe,
+            clock=env.clock,
             link=nodes,
             listener=self._listener,
             own=self.describe,
             figures=self.figures,
             epoch_of=self.leaders.epoch_of_slot,
+            owner_of_slot_of=self._owner_of_slot_of,
         )
         self._peers: Final = Peers(self._listener)
         self._peer_links: Final = make_peers(self._peers.opened, self._peer_lost)
@@ -264,6 +266,13 @@ class NodeGround:
         slots = self.slots
         served = len(self.ownership.holds)
         return NodeFigures(served, slots.waiting, slots.take_overs.count, slots.lost, partitions, in_flight)
+
+    async def reply_to(self, question: str) -> tuple[int, str]:
+        """Return status and text of this node's own answer to a question of the records API."""
+        from shareq.broker.records_api.here import reply_to
+
+        assert self._services is not None, "questions are asked when the node is open"
+        return await reply_to(self._services, question)
 
     # -- start and stop
 
@@ -348,6 +357,11 @@ class NodeGround:
     def _owner_of_group(self, slot: int) -> int | None:
         """Return the other node that owns a slot of groups; None if this node does, or has no current map."""
         return self.leaders.owner_of(SlotId(GROUPS, slot)) if self.membership.generation >= 0 else None
+
+    def _owner_of_slot_of(self, group_or_topic: str | bytes) -> int | None:
+        if isinstance(group_or_topic, str):
+            return self.leaders.owner_of(SlotId(GROUPS, self._slot_of_group(group_or_topic)))
+        return self.leaders.owner_of(self._slot_of(group_or_topic))
 
     def _coordinated(self, group_id: str) -> OwnGroup | None:
         slot = SlotId(GROUPS, self._slot_of_group(group_id))

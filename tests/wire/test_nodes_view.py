@@ -115,6 +115,13 @@ def test_top_shows_the_groups_of_the_others_while_a_node_stands_still(tmp_path: 
             whole = top(first)
             assert [row["group"] for row in whole["groups"]] == GROUPS
             assert {row["lag"] for row in whole["groups"]} == {len(TOPICS)}
+            for node in (first, second):
+                seen = {row["group"]: row for row in top(node, *api_of(node, token))["groups"]}
+                known = {row["group"]: row for row in RecordsApi(url_of(first), TOKEN).groups()}
+                assert set(seen) == set(known) == set(GROUPS), "either node knows them all"
+                for group in GROUPS:
+                    assert (seen[group]["members"], seen[group]["in_flight"]) == (0, known[group]["in_flight"])
+                    assert known[group]["lag"] == whole["groups"][0]["lag"], "of topics of either node"
             second.process.send_signal(signal.SIGSTOP)
             for options in ((), api_of(first, token)):
                 began = time.monotonic()

@@ -65,6 +65,8 @@ def windows(
     for each in found:
         count += 1
         yield each
+    if api is not None:
+        session.notes += sorted(api.missing)
     if not count:
         raise NotFound(
             ErrorCode.RESOURCE_NOT_FOUND, f"share group {group}", "It has not begun with any partition there."

@@ -8,6 +8,7 @@ from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, only, total
 from shareq.client.admin.consumer_groups import CommittedOffsets, ConsumerGroup
 from shareq.client.errors import ClientError
+from shareq.ops.console.views.nodes import listed
 from shareq.ops.console.views.shared import (
     MAX_ROWS,
     NO_LAG,
@@ -27,14 +28,15 @@ def consumer_groups(search: str, page: int) -> Look:
     """Return the view of a page of groups, with members and lag."""
 
     def look(admin: Admin) -> Json:
-        states = {each.group_id: each.state for each in admin.groups.find(_KINDS) if each.protocol in ("consumer", "")}
+        groups, missing, admin = listed(admin, _KINDS)
+        states = {each.group_id: each.state for each in groups if each.protocol in ("consumer", "")}
         shown = page_of(states, search, page)
         described = dict(admin.consumer_groups.describe(shown.rows)) if shown.rows else {}
         offsets = dict(admin.consumer_groups.offsets(shown.rows)) if shown.rows else {}
         committed = {each for one in offsets.values() if not isinstance(one, ClientError) for each in one}
         ends = {each: end for each, (_, end) in ends_of(admin, sorted(committed)).items()}
         rows = [_row(name, states[name], described.get(name), offsets.get(name), ends) for name in shown.rows]
-        return {"total": shown.total, "rows": rows}
+        return {"total": shown.total, "rows": rows, "missing": missing}
 
     return look
 

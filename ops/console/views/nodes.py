@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -17,6 +17,15 @@ PATIENCE_MS: Final = 2_000
 NOBODY: Final = "no node"
 _SHOWN: Final = ("address", "version", "slots", "awaited", "take_overs", "share_partitions", "in_flight", "problem")
 _PREFIX: Final = "__shareq_"
+
+
+def listed(admin: Admin, kinds: Sequence[str]) -> tuple[list[GroupListing], list[str], Admin]:
+    """Return the groups of all brokers that answer, why others do not, and an administrator who asks only the former.
+    Raises ClientError.
+    """
+    groups, failed = admin.groups.found_soon(kinds, timeout_ms=PATIENCE_MS)
+    silent = {node: str(error) for node, error in failed.items()}
+    return groups, list(silent.values()), admin.without(silent)
 
 
 def groups_and_nodes(admin: Admin, windows: Windows) -> tuple[list[GroupListing], dict[int, str], list[Json]]:

@@ -10,6 +10,7 @@ from shareq.client.admin.calls import Outcome, Partition, only, total
 from shareq.client.admin.share_groups import Positions, ShareGroup, ShareMember, SharePosition
 from shareq.client.errors import ClientError
 from shareq.ops.console.views.dead_letters import queues_of
+from shareq.ops.console.views.nodes import listed
 from shareq.ops.console.views.shared import (
     MAX_ROWS,
     NO_LAG,
@@ -33,13 +34,14 @@ def share_groups(search: str, page: int) -> Look:
     """Return the view of a page of groups, with members and lag."""
 
     def look(admin: Admin) -> Json:
-        states = {each.group_id: each.state for each in admin.groups.find(["share"])}
+        groups, missing, admin = listed(admin, ["share"])
+        states = {each.group_id: each.state for each in groups}
         shown = page_of(states, search, page)
         described = dict(admin.share_groups.describe(shown.rows)) if shown.rows else {}
         positions = dict(admin.share_groups.offsets(shown.rows)) if shown.rows else {}
         rows = [_row(name, states[name], described.get(name), positions.get(name)) for name in shown.rows]
         _add_pauses(admin, rows)
-        return {"total": shown.total, "rows": rows}
+        return {"total": shown.total, "rows": rows, "missing": missing}
 
     return look
 
@@ -107,9 +109,11 @@ def share_group(name: str, page: int, windows: Windows) -> Look:
     def look(admin: Admin) -> Json:
         group = only(dict(admin.share_groups.describe([name])), name)
         positions = only(dict(admin.share_groups.offsets([name])), name)
-        rows, counted, trouble = _partitions(admin, positions), {}, None
+        rows, trouble = _partitions(admin, positions), None
+        counted: Mapping[Partition, Json] = {}
+        missing: Sequence[str] = ()
         try:
-            counted = windows.partitions(name)
+            counted, missing = windows.partitions(name)
         except ClientError as error:
             trouble = str(error)
         for row in rows:
@@ -130,6 +134,7 @@ def share_group(name: str, page: int, windows: Windows) -> Look:
             "strips": [] if trouble else strips(admin, windows, name, shown, STRIP_RANGES),
             "windows": windows.known,
             "windows_error": trouble,
+            "missing": list(missing),
             **_sums(rows),
         }
 

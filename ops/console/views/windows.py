@@ -12,6 +12,7 @@ from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.admin.share_groups import SharePosition
 from shareq.client.errors import BrokerError, ClientError
 from shareq.ops.console.views.shared import MAX_ROWS, Json, Look, WrongRequest, ends_of, number, required
+from shareq.ops.records_api import missing_in
 from shareq.ops.share_states import WRITTEN, StoredState, stored_states
 from shareq.ops.state_colours import STATES
 from shareq.protocol.errors import ErrorCode
@@ -67,12 +68,15 @@ class Windows:
             for row in islice(answer["groups"], MAX_ROWS)
         }
 
-    def partitions(self, group: str) -> dict[tuple[str, int], Json]:
-        """Return the API's counts for each share partition of a group; nothing without an API."""
+    def partitions(self, group: str) -> tuple[dict[tuple[str, int], Json], list[str]]:
+        """Return the API's counts for each share partition of a group, and why those of some nodes are missing; nothing
+        without an API.
+        """
         if self._api is None:
-            return {}
-        rows = self._api.get(f"/share-groups/{_name(group)}/partitions", limit=MAX_ROWS)["partitions"]
-        return {(row["topic"], row["partition"]): row for row in islice(rows, MAX_ROWS)}
+            return {}, []
+        answer = self._api.get(f"/share-groups/{_name(group)}/partitions", limit=MAX_ROWS)
+        rows = {(row["topic"], row["partition"]): row for row in islice(answer["partitions"], MAX_ROWS)}
+        return rows, missing_in(answer)
 
     def records(self, group: str, topic: str, partition: int, **query: str | int) -> Json:
         """Return the ranges in flight of a share partition, which must exist in the API."""

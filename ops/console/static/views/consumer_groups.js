@@ -26,7 +26,7 @@ export function consumerGroups(parameters) {
     query: { search: parameters.search ?? "", page: parameters.page ?? "" },
     element: h("div", {}, controls.form, rows.element, controls.pages),
     update(data) {
-      controls.update(data.total);
+      controls.update(data);
       rows.update(data.rows);
     },
   };

@@ -23,9 +23,12 @@ export function pager(view, parameters, label, more = []) {
   before.addEventListener("click", () => go({ page: page - 1 || "" }));
   after.addEventListener("click", () => go({ page: page + 1 }));
   const where = h("span");
-  const pages = h("div", { class: "pages" }, before, where, after);
+  const without = h("span", { class: "error" });
+  const pages = h("div", { class: "pages" }, before, where, after, without);
 
-  function update(total) {
+  // Missing: why some brokers did not list what they have.
+  function update({ total, missing = [] }) {
+    text(without, missing.length ? `Some are missing: ${missing.join("; ")}` : "");
     const first = page * SIZE;
     text(where, total ? `${count(first + 1)} to ${count(Math.min(total, first + SIZE))} of ${count(total)}` : "none");
     before.disabled = page === 0;

@@ -150,5 +150,6 @@ function held(data, member) {
 
 function note(data) {
   if (data.windows_error) return data.windows_error;
-  return data.strips.find((each) => each.why)?.why ?? "";
+  const whys = [...data.missing, ...data.strips.filter((each) => each.why).map((each) => each.why)];
+  return whys[0] ?? "";
 }

@@ -29,7 +29,7 @@ export function topics(parameters) {
     query: { search: parameters.search ?? "", page: parameters.page ?? "", internal: parameters.internal ?? "" },
     element: h("div", {}, controls.form, rows.element, controls.pages),
     update(data) {
-      controls.update(data.total);
+      controls.update(data);
       rows.update(data.rows);
     },
   };

@@ -76,3 +76,15 @@ def test_each_node_has_its_slots_and_the_last_row_those_of_nobody() -> None:
 )
 def test_there_are_no_rows_without_an_answer_of_a_node(windows: Windows) -> None:
     assert groups_and_nodes(OneAdmin(), windows)[2] == []  # type: ignore[arg-type]
+
+
+def test_partitions_say_whose_rows_are_missing() -> None:
+    class Partial:
+        def get(self, path: str, **query: str | int) -> dict[str, Any]:
+            missing = [{"node_id": 2, "address": "h:2", "problem": "it is slow"}]
+            return {"partitions": [{"topic": "t", "partition": 1}], "missing": missing}
+
+    rows, missing = Windows(Partial()).partitions("g")
+    assert list(rows) == [("t", 1)]
+    assert missing == ["node 2 at h:2: it is slow"]
+    assert Windows().partitions("g") == ({}, [])

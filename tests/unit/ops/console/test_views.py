@@ -242,7 +242,7 @@ def test_lists_of_groups_have_lag(admin: Admin, shell: Shell) -> None:
     assert (row["group"], row["lag"], row["members"], row["error"]) == ("billing", 100, 0, None)
     (shared,) = share_groups.share_groups("pack", 0)(admin)["rows"]
     assert shared["group"] == "packers"
-    assert share_groups.share_groups("none of these", 0)(admin) == {"total": 0, "rows": []}
+    assert share_groups.share_groups("none of these", 0)(admin) == {"total": 0, "rows": [], "missing": []}
     group = consumer_groups.consumer_group("billing")(admin)
     assert (group["unknown"], consumer_groups.sample(group)) == (0, {"lag": 100, "end": 100, "done": 0})
 
