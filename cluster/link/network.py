@@ -194,7 +194,7 @@ class _Lane:
         self._link = link
         self._node = node
         self._purpose = purpose
-        self._name = GENERAL if purpose is Purpose.GENERAL else f"{purpose.value}-{number}"
+        self._name = GENERAL if purpose is Purpose.GENERAL and not number else f"{purpose.value}-{number}"
         self._connection: Connection | None = None
         self._waiting: deque[_Request] = deque()
         self.in_flight: deque[_Request] = deque()

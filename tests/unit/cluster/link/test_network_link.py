@@ -123,6 +123,27 @@ def test_each_broker_and_purpose_has_one_connection_and_the_general_one_is_that_
     in_world(scene)
 
 
+def test_each_lane_has_a_connection_and_a_late_answer_ends_that_of_its_lane_alone() -> None:
+    async def scene(world: World) -> None:
+        kept: list[Asked] = []
+        world.brokers[1].says = keeps(kept)
+        for number in range(3):
+            world.ask(number, lane=number, timeout_ms=100 if number == 1 else 900)
+        await settle()
+        assert len(world.loop.opened) == 3
+        await asyncio.sleep(0.2)
+        assert world.failure(1) == (Failure.LOST, "broker 1 at b1:9092 did not answer in time (during Heartbeat)")
+        assert world.ended == [1]
+        for asked in kept:
+            if number_of(asked) != 1:
+                says_back(asked)
+        await settle()
+        assert sorted(world.ended) == [0, 1, 2]
+        assert world.outcomes[2] == HeartbeatResponse(2)
+
+    in_world(scene)
+
+
 def test_on_an_open_connection_a_request_is_written_in_the_call_and_needs_no_task() -> None:
     async def scene(world: World) -> None:
         world.ask(0)
