@@ -97,12 +97,13 @@ def configure(bootstrap: str, group: str) -> None:
     shareq("configs", "alter", "group", group, "--set", "share.auto.offset.reset=earliest", "-b", bootstrap)
 
 
-def shareq(*arguments: str) -> str:
+def shareq(*arguments: str, stdin: str = "") -> str:
     ran = subprocess.run(
         [sys.executable, "-m", "shareq", *arguments],
         env=child_environment(),
         check=True,
         timeout=60,
+        input=stdin,
         stdout=subprocess.PIPE,
         text=True,
     )
