@@ -42,6 +42,7 @@ TOPICS: Final = 10_000
 PARTITIONS: Final = 10
 MOST_BYTES: Final = 1_048_588
 """The default max.message.bytes of a broker's topics, __consumer_offsets among them."""
+MOST_NODES: Final = 400
 _VERSION: Final = 12
 _RECORD_VERSION: Final = 3
 
@@ -134,7 +135,7 @@ def rows() -> Iterable[str]:
 
 def most_nodes(slots: int) -> int:
     """Return how many nodes a record of `MOST_BYTES` has room for."""
-    return bisect_right(range(1, 100), MOST_BYTES, key=lambda count: Scale(count, slots).record_bytes())
+    return bisect_right(range(1, MOST_NODES), MOST_BYTES, key=lambda count: Scale(count, slots).record_bytes())
 
 
 def lines() -> list[str]:

@@ -1,8 +1,9 @@
 """The metadata with which nodes join, and the map of slots that the elected node sends to all: both as JSON.
 
     metadata  {"format": 1, "node": id, "version": text, "zone": text or null, "listeners": {name: [host, port]},
-              "placement": "one" or "topic", "holds": {topic: {partition: generation}}, "joins": count}
+              "placement": "one" or "topic", "holds": {topic: {partition: generation}}, "maps": 2, "joins": count}
     map       {"format": 1, "nodes": {member id: metadata}, "slots": {topic: [member id or null, by partition]}}
+              or byte 2 and the same with zlib, if all nodes say that they read it ("maps" of their metadata)
 
 `joins` makes the metadata differ: a member that joins again with unchanged metadata gets its old generation back,
 without the rebalance that would drop a dead member. Unknown fields are ignored.
@@ -11,6 +12,7 @@ without the rebalance that would drop a dead member. Unknown fields are ignored.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,6 +21,9 @@ from typing import Final, NamedTuple
 from shareq.protocol.errors import MalformedMessage
 
 FORMAT: Final = 1
+COMPRESSED: Final = 2
+"""The newest format of maps that this release reads."""
+_FIRST_OF_COMPRESSED: Final = bytes([COMPRESSED])
 MOST_BYTES: Final = 4 << 20
 """The most bytes that are decoded, ten times the size of a map of some hundred nodes with some hundred slots."""
 MOST_PARTITIONS: Final = 10_000
@@ -53,7 +58,8 @@ class Endpoint(NamedTuple):
 class Node:
     """A node as the others know it. `holds`: the slots that it owns, as far as it knows, with their generations.
 
-    `placement`: how it wants slots to be divided. A node that names none is of a release that knows only ONE.
+    `placement`: how it wants slots to be divided. A node that names none is of a release that knows only ONE. `maps`:
+    the newest format of maps that it reads.
     """
 
     node_id: int
@@ -62,6 +68,7 @@ class Node:
     zone: str | None = None
     holds: Mapping[SlotId, int] = field(default_factory=dict)
     placement: Placement = Placement.ONE
+    maps: int = COMPRESSED
 
     def metadata(self, joins: int) -> bytes:
         """Return the node's metadata for JoinGroup. `joins` counts the rebalances that it has asked for."""
@@ -79,6 +86,7 @@ class Node:
             "listeners": {name: list(endpoint) for name, endpoint in sorted(self.listeners.items())},
             "placement": self.placement.value,
             "holds": holds,
+            "maps": self.maps,
         }
 
 
@@ -96,14 +104,17 @@ class NodeMap:
         return frozenset(slot for slot, owner in self.owners.items() if owner == member_id)
 
     def encoded(self) -> bytes:
-        """Return the map as bytes, as SyncGroup sends it to every member."""
+        """Return the map as bytes, as SyncGroup sends it to every member, in a format that all of them read."""
         slots: dict[str, list[str | None]] = {}
         for slot in sorted(self.owners):
             owners = slots.setdefault(slot.topic, [])
             owners += [None] * (slot.partition + 1 - len(owners))
             owners[slot.partition] = self.owners[slot]
         nodes = {member_id: node._fields() for member_id, node in sorted(self.nodes.items())}
-        return _encoded({"format": FORMAT, "nodes": nodes, "slots": slots})
+        found = _encoded({"format": FORMAT, "nodes": nodes, "slots": slots})
+        if any(node.maps < COMPRESSED for node in self.nodes.values()):
+            return found
+        return _FIRST_OF_COMPRESSED + zlib.compress(found, 9)
 
 
 def node_from(data: bytes) -> Node:
@@ -112,8 +123,8 @@ def node_from(data: bytes) -> Node:
 
 
 def node_map_from(data: bytes) -> NodeMap:
-    """Decode the map of a generation. Raises MalformedMessage."""
-    fields = _decoded(data)
+    """Decode the map of a generation, of either format. Raises MalformedMessage."""
+    fields = _decoded(_decompressed(data[1:]) if data[:1] == _FIRST_OF_COMPRESSED else data)
     nodes = {member_id: _node(_mapping(node)) for member_id, node in _mapping(fields.get("nodes")).items()}
     owners: dict[SlotId, str] = {}
     for topic, by_partition in _mapping(fields.get("slots")).items():
@@ -125,6 +136,14 @@ def node_map_from(data: bytes) -> NodeMap:
 
 def _encoded(fields: Mapping[str, _Json]) -> bytes:
     return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _decompressed(data: bytes) -> bytes:
+    """Return at most one byte more than may be decoded."""
+    try:
+        return zlib.decompressobj().decompress(data, MOST_BYTES + 1)
+    except zlib.error as error:
+        raise MalformedMessage(f"a map that cannot be decompressed: {error}") from error
 
 
 def _decoded(data: bytes) -> Mapping[str, _Json]:
@@ -148,7 +167,9 @@ def _node(fields: Mapping[str, _Json]) -> Node:
     node_id = _number(fields.get("node"))
     placement = Placement.TOPIC if fields.get("placement") == Placement.TOPIC.value else Placement.ONE
     version, where = _text(fields.get("version")), None if zone is None else _text(zone)
-    return Node(node_id, version, listeners, where, holds, placement)
+    return Node(
+        node_id, version, listeners, where, holds, placement=placement, maps=_number(fields.get("maps", FORMAT))
+    )
 
 
 def _endpoint(value: _Json) -> Endpoint:

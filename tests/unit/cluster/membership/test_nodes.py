@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shareq.cluster.membership.nodes import (
+    COMPRESSED,
     MOST_BYTES,
     Endpoint,
     Node,
@@ -31,6 +34,7 @@ NODES = st.builds(
     st.one_of(st.none(), st.text(max_size=5)),
     st.dictionaries(SLOTS, NUMBERS, max_size=5),
     st.sampled_from(Placement),
+    st.sampled_from([1, COMPRESSED, COMPRESSED + 1]),
 )
 
 
@@ -50,6 +54,29 @@ def test_a_map_is_understood(nodes: dict[str, Node], owners: dict[SlotId, str]) 
     assert node_map_from(node_map.encoded()) == node_map
     for member_id in set(owners.values()):
         assert {slot for slot, owner in owners.items() if owner == member_id} == node_map.slots_of(member_id)
+
+
+MEMBERS = [f"shareq-{number}" for number in range(40)]
+
+
+@pytest.mark.parametrize("newest", [1, COMPRESSED])
+def test_a_map_is_compressed_once_all_nodes_read_it(newest: int) -> None:
+    nodes = {each: Node(at, "1", {}, maps=COMPRESSED) for at, each in enumerate(MEMBERS)}
+    nodes[MEMBERS[7]] = replace(nodes[MEMBERS[7]], maps=newest)
+    node_map = NodeMap(nodes, {SlotId("t", at): each for at, each in enumerate(MEMBERS)})
+    data = node_map.encoded()
+    assert (data[:1], len(data) < 2_000) == ((b"\x02", True) if newest == COMPRESSED else (b"{", False))
+    assert node_map_from(data) == node_map
+
+
+def test_a_node_that_does_not_say_which_maps_it_reads_reads_the_first() -> None:
+    """Nodes of earlier releases do not; their maps are read as ever."""
+    fields = json.loads(Node(3, "1", {}).metadata(1))
+    del fields["maps"]
+    old = node_from(json.dumps(fields).encode())
+    assert old.maps == 1
+    sent = json.dumps({"format": 1, "nodes": {"a": fields}, "slots": {"t": ["a", None]}}).encode()
+    assert node_map_from(sent) == NodeMap({"a": old}, {SlotId("t", 0): "a"})
 
 
 def test_fields_of_later_releases_are_passed_over() -> None:
@@ -85,7 +112,19 @@ def test_anything_else_is_malformed(data: bytes) -> None:
             read(data)
 
 
-@pytest.mark.parametrize("data", [b" " * (MOST_BYTES + 1), b"[" * 100_000, b'{"nodes":{},"slots":{"t":"abc"}}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b" " * (MOST_BYTES + 1),
+        b"[" * 100_000,
+        b'{"nodes":{},"slots":{"t":"abc"}}',
+        b"\x02" + zlib.compress(b" " * (1 << 28)),
+        b"\x02" + zlib.compress(b'{"nodes":{},"slots":{}}')[:-6],
+        b"\x02{}",
+        b"\x02",
+    ],
+    ids=["bytes", "depth", "no list", "bytes once decompressed", "a part", "not compressed", "nothing"],
+)
 def test_too_much_is_malformed(data: bytes) -> None:
     with pytest.raises(MalformedMessage):
         node_map_from(data)
