@@ -1,8 +1,8 @@
 """shareq and Apache Kafka on this machine, same clients, one table: `python -m bench`.
 
 Both brokers run at once, each idle while the other is measured; figures alternate between them and the median of the
-repetitions is reported. Clients are processes of their own. Without Java, shareq's column stands alone. With
-`--beside COMMIT` the other broker is that commit's: what a change has cost.
+repetitions is reported. Clients are processes of their own. Without Java, shareq's column stands alone. With `--beside
+COMMIT` the other broker is that commit's, which shows what a change has cost.
 """
 
 from __future__ import annotations

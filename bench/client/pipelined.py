@@ -82,7 +82,7 @@ def _send(pipe: _Pipe, per_chunk: int) -> None:
 
 
 def answer_to(connection: socket.socket, request: bytes) -> int:
-    """Send a request, and return its answer's size with the length prefix; all are equally large."""
+    """Send a request, and return its answer's size with the length prefix; all answers are equally large."""
     connection.settimeout(10)
     connection.sendall(request)
     size = int.from_bytes(_exactly(connection, 4), "big")

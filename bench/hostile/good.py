@@ -57,7 +57,7 @@ class GoodClient:
         self._from_the_start()
 
     def run(self, seconds: float, broker_pid: int) -> list[Waited]:
-        """Send requests for so many seconds. Return what each waited for, in order."""
+        """Send requests for so many seconds. Return what each request waited for, in order."""
         waited: list[Waited] = []
         until = time.monotonic() + seconds
         while time.monotonic() < until:

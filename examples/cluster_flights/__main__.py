@@ -36,7 +36,7 @@ TOPIC, GROUP, PARTITIONS = "flights", "departures", 4
 WITHIN_S: Final = 55.0
 """The time allowed from the first consumer's start; records not done by then count as lost."""
 QUIET_S: Final = 1.5
-"""The time without an open or a new record after which no more are expected."""
+"""The time without an unfinished or a new record after which no more records are expected."""
 LOOK_S: Final = 0.5
 PICTURE: Final = Path(__file__).resolve().parents[2] / ".cache" / "demo-cluster.svg"
 

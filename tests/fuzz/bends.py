@@ -307,7 +307,7 @@ def _odd_length(rng: Random, before: bytes) -> bytes:
 
 
 def _odd_tags(rng: Random, before: bytes) -> bytes:
-    """Return unknown tags, half of the time valid, otherwise unordered, repeated, too long or too many."""
+    """Return unknown tags: valid ones half of the time, otherwise unordered, repeated, too long or too many ones."""
     fine = (uvarint(9_000) + b"\3abc", uvarint(2**31 - 1) + b"\0")
     if before == b"\0" and rng.random() < 0.5:
         count = rng.randrange(1, 3)

@@ -166,7 +166,7 @@ def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network
     assert network.leader(topic_id, 0) == old, "what is known is not old yet"
 
     def followed() -> bool:
-        """Return whether the client has followed; the old leader answers until it hears of the election."""
+        """Return whether the client asks the new leader; the old leader answers until it hears of the election."""
         assert Admin(network).topics.log_ranges({topic: PARTITIONS}) == whole_log(topic)
         return network.leader(topic_id, 0) == new
 

@@ -207,7 +207,7 @@ def default_of(key: ConfigKey[Any], kind: Kind) -> str:
 
 
 def test_broker_properties_are_described(broker: BrokerUnderTest, configs: Configs) -> None:
-    """Every public one is described with default, type and whether it may change; none is secret."""
+    """Every public property is described with default, type and whether it may change; none is secret."""
     described = {name: one for name, one in configs.describe(BROKER, "1").items() if is_of_share(name)}
     keys = [key for key in BROKER_KEYS if is_of_share(key.name) and not key.internal]
     if broker.kind == "apache":

@@ -19,7 +19,7 @@ from tests.simulation.runner import run_seeds, shortest
 
 PROGRESS_S = 10
 SHARE = 10
-"""The number of seeds for which one more is run of each later kind."""
+"""The number of seeds for each seed that is run of every later kind."""
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/simulation", "tests/support")
 
 

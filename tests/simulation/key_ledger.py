@@ -1,6 +1,6 @@
 """The ledger of a group with order by key: no record is delivered together with, or after, a later one of its key.
 
-Where a key may have several records in hand, no more of them are.
+Where a key may have several records in hand, it never has more than that.
 """
 
 from __future__ import annotations

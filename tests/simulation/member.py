@@ -346,7 +346,7 @@ class Member:
         return list(topics.values())
 
     def _runs(self, sent: SentAcks) -> dict[int, list[Run]]:
-        """Group adjacent offsets, some in two batches, with one type for all or one per offset."""
+        """Group adjacent offsets into batches, some into two, each with one type for all offsets or one for each."""
         runs: dict[int, list[tuple[int, list[int]]]] = {}
         for (partition, offset), kind in sorted(sent.acks.items()):
             known = runs.setdefault(partition, [])

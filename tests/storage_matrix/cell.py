@@ -1,4 +1,4 @@
-"""One start on a damaged folder, judged: what was lost, if the damage hit it, and if the broker reported it."""
+"""One start on a damaged folder, judged: what was lost, and whether the damage hit it and the broker reported it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judgement of what a damaged folder lost, and if it may."""
+"""The judgement of what a damaged folder lost, and of whether that is allowed."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ MOMENTS: Final[dict[str, Callable[[str, str], bool]]] = {
     "swapping": lambda kind, path: kind == "rename" and path.endswith(".swap"),
     "deleting": lambda kind, path: kind == "remove" and "-delete/" in path,
 }
-"""The moments to take a copy: before which rename or removal, of which path below the data folder."""
+"""The moments to take a copy, each before the rename or removal of a path below the data folder."""
 
 
 def _leave_behind(folder: str) -> None:

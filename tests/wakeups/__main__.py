@@ -103,7 +103,7 @@ def _late(member: Member, delays: int) -> list[float]:
     """Return the seconds from the time of each record to the answer with it. Raise ValueError for a record that comes
     early.
 
-    The broker counts in whole milliseconds, rounded down, so the client may see up to one less.
+    The broker counts in whole milliseconds, rounded down, so a client may see up to one millisecond less.
     """
     offsets: list[int] = []
     while len(offsets) < delays:

@@ -149,7 +149,7 @@ def _heir_dies(scene: Scene, fault: Fault) -> None:
 
 
 def _both_die(scene: Scene, fault: Fault) -> None:
-    """Kill both, one after the other, and restart them. The time counts from when the first one listens."""
+    """Kill both nodes, one after the other, and restart them. The time counts from when the first one listens."""
     first = _owner(scene)
     second = next(node for node in scene.nodes if node is not first)
     first.kill()

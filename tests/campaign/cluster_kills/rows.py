@@ -12,7 +12,7 @@ class Row:
 
     `hung`: consumers whose call did not return; `replaced`: 1 if all were replaced because unfinished work stood still.
     `pause_s`: the longest time without a confirmation, None if the work never resumed; `pauses_s`: the same by kind of
-    client. `load`: the machine's, over a minute, at the end. `broken`: the faults, except for too long a pause.
+    client. `load`: the machine's load over the last minute. `broken`: the faults, except for too long a pause.
     """
 
     cell: str

@@ -263,7 +263,7 @@ class Scene:
 def first_node_for(slot: int, nodes: int) -> int:
     """Return the first of consecutive node ids for which the slot moves to each node that comes back.
 
-    With these ids, each node that holds this slot of the states among others gives it up first.
+    With these ids, a node that holds this slot of the states and others gives up this one first.
     """
 
     def likes_it_least(node_id: int) -> bool:

@@ -186,7 +186,7 @@ class Campaign:
             self._show(f"  kill {number + 1}: {over:,} ends answered, {len(self._redrives)} redrives begun")
 
     def _trouble_of(self, number: int) -> Trouble:
-        """Choose the faults in turn, once the other groups' queues exist: one kind prevents all creations."""
+        """Choose the faults in turn, once the other groups' queues exist: one kind of fault prevents all creations."""
         return list(Trouble)[number % len(Trouble)] if self._all_exist else Trouble.NONE
 
     def _start(self, aim: Aim, trouble: Trouble = Trouble.NONE) -> None:

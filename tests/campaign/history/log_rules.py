@@ -1,6 +1,6 @@
 """The analyses of jepsen.tests.kafka over logs: lost, duplicate, unordered and improper reads.
 
-As there, the offsets that clients received order each place, once all agree on the value at an offset.
+As in Jepsen, the values of a place are ordered by the offsets that clients received, once all agree on them.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ seconds, so that the topic is not empty before it has moved.
 """
 DRAINS_S: Final = 240.0
 NEARLY: Final = 2_000
-"""The number of records before the half from which on members work slowly, at most a tenth of the half."""
+"""The number of records still missing to the half when members begin to work slowly; at most a tenth of the half."""
 STANDS_STILL_S: Final = 90.0
 """The seconds without a confirmation at the new side after which no more are expected: all locks have ended by then."""
 QUIET_S: Final = 10.0

@@ -60,7 +60,7 @@ class Buildah:
 
 
 class Image:
-    """A built image. `config` is what Docker calls so: User, Entrypoint, Cmd, Volumes, Healthcheck ..."""
+    """A built image. `config` has Docker's fields: User, Entrypoint, Cmd, Volumes, Healthcheck ..."""
 
     def __init__(self, name: str, config: Mapping[str, Any]) -> None:
         self.name = name
@@ -84,7 +84,7 @@ class Image:
 class Container:
     """A container of an image, in a network. Its main process runs between `start` and `stop`.
 
-    `options` are those of `buildah run`, e.g. volumes; they count from the next process on.
+    `options` are those of `buildah run`, e.g. volumes; a change of them applies from the next process on.
     """
 
     def __init__(self, buildah: Buildah, image: Image, network: Network) -> None:

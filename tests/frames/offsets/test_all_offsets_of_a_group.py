@@ -32,7 +32,7 @@ class World:
         self.offsets = OffsetsClient(self.connection, {topic.name: topic.topic_id for topic in topics})
 
     def exchange(self, version: int, body: str) -> str | None:
-        """Return the answer's body to a request by its bytes, both as hex; None if the connection is closed."""
+        """Send a request given as hex, and return the body of the answer as hex; None if the connection is closed."""
         header = HEADER.format(version=version) + ("00" if version >= 6 else "")
         self.connection.send_raw(frame(bytes.fromhex(header + body)))
         self.broker_world.clock.run_until_idle()

@@ -162,8 +162,9 @@ def kept_in(rig: ShareRig) -> KeptReads:
 
 
 def read_again(rig: ShareRig, kept: KeptReads, *wanted: int) -> list[tuple[int, int]]:
-    """Return offset and number of records of each read of the log that this read takes; check that the log returns the
-    same.
+    """Read from the kept reads, and check that the log returns the same.
+
+    Return offset and number of records of each read of the log.
     """
     before = len(rig.source().asked)
     found = kept.read(rig.leader(), *wanted)

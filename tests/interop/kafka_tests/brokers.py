@@ -35,7 +35,7 @@ _BY_DESIGN: Final = {
         "sets a property of all brokers: a node has that set in its cluster, and does not count it for itself"
     ),
 }
-"""The differences by design between a node and a broker, by a part of the text with which tests fail that meet them."""
+"""The differences by design between a node and a broker, by a part of the failure text of the tests that meet them."""
 _OF_THE_CLUSTER: Final = "__consumer_offsets"
 """The topic that a cluster keeps from one test to the next."""
 

@@ -30,7 +30,7 @@ class Cluster(Helpers):
     def assert_acknowledged(
         self, group: str, topic: str, records: int | None = None, *, timeout_s: float = WAIT_S
     ) -> None:
-        """Wait until the group has finished every record of the topic; rejected ones look the same here."""
+        """Wait until the group has finished every record of the topic; rejected ones look accepted here."""
         assert records is None
         wait_until(lambda: self.undone(group, topic) == 0, timeout_s, f"share group {group} is done with {topic}")
 

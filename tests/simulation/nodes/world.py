@@ -64,10 +64,10 @@ MOST_TOPICS: Final = 4
 OFTEN: Final = 10
 CHECKED_EVERY: Final = 10
 MOST_MS_BEHIND: Final = LEASE_MS + 1_000
-"""The time after which a node's decision to take a slot over cannot come from an outdated map: it may believe a map for
-a lease. Its record may arrive at any later time, because the network may hold it back. The slot's owner then loses the
-slot to a node that may have given up, and takes it back when it notices: the log decides, and no confirmed data is
-lost.
+"""The time after which a node's decision to take a slot over cannot come from an outdated map: the node may believe a
+map for as long as a lease. Its record may arrive at any later time, because the network may hold it back. The slot's
+owner then loses the slot to a node that may have given up, and takes it back when it notices: the log decides, and no
+confirmed data is lost.
 """
 NOWHERE: Final = 1 << 62
 """The start offset of a share partition of which no member has got a record: the end of the log at any time."""

@@ -19,7 +19,7 @@ from tests.spark.kills.report import Facts, markdown
 
 BROKERS: dict[Kind, str] = {"ours": "shareq", "apache": f"Apache Kafka {KAFKA_VERSION}"}
 AHEAD = 3
-"""The number of cells ahead of one that kills the driver at which the next driver is begun."""
+"""The number of cells before one that kills the driver, at which the next driver is started in advance."""
 RUNS = ("broker", "coordinator", "protocol", "devtools", "client", "spark", "tests/spark", "tests/interop/support")
 
 

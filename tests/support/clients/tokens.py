@@ -81,7 +81,7 @@ def unsecured(claims: Mapping[str, object]) -> str:
 def oauth_properties(path: Path, listener: str = "SASL_PLAINTEXT", **more: str) -> dict[str, str]:
     """Return an OAUTHBEARER listener with its keys in a file.
 
-    It accepts tokens of any user and issuer, unless `more` restricts them. An underscore is a dot, two are an
+    It accepts tokens of any user and issuer, unless `more` restricts them. An underscore stands for a dot, two for an
     underscore.
     """
     names = {name.replace("__", "\0").replace("_", ".").replace("\0", "_"): text for name, text in more.items()}

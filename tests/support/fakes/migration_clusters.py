@@ -49,7 +49,7 @@ class Fate:
         self.happened: dict[str, int] = {"killed": 0, "lost": 0, "late": 0}
 
     def at(self) -> None:
-        """Pass a point of a run at which it may be killed."""
+        """Pass a point at which the run may be killed."""
         if self._random.random() < self.kill:
             self.happened["killed"] += 1
             raise Killed

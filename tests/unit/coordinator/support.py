@@ -138,7 +138,7 @@ class Log(Generic[ShardT]):
         self._time.now_ms = end
 
     def value_types(self) -> list[str]:
-        """Return the types of the last operation's values; for a tombstone, that of its key with a minus."""
+        """Return the types of the last operation's values; for a tombstone, the negated type of its key."""
         return [type(r.value).__name__ if r.value is not None else f"-{type(r.key).__name__}" for r in self.last]
 
 

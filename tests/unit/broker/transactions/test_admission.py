@@ -153,7 +153,7 @@ def test_the_producer_of_a_batch() -> None:
 
 
 class ProduceRig(Rig):
-    """A rig in which the client lacks the permissions in `denied` on names."""
+    """A rig whose client lacks the permissions in `denied`: pairs of a right and a name."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Acquired records read from a response: each offset is a record, missing, corrupt or beyond it, exactly once."""
+"""Acquired records read from a response: each offset comes once, as a record, missing, corrupt, or beyond it."""
 
 from __future__ import annotations
 

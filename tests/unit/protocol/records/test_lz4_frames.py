@@ -16,7 +16,7 @@ SKIPPED = struct.pack("<II", 0x184D2A53, 4) + b"abcd"
 
 
 def content_of(seed: int, size: int) -> bytes:
-    """Return content of which parts repeat over up to 60 KB and others do not."""
+    """Return content some of whose parts repeat over up to 60 KB."""
     chance = random.Random(seed)
     content = bytearray(chance.randbytes(1_000))
     while len(content) < size:

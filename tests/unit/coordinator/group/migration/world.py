@@ -200,7 +200,7 @@ class MixedWorld(ConsumerWorld):
     def rest(self, classic: Mapping[str, dict[str, set[int]]], *modern: str, rounds: int = 8) -> dict[str, Parts]:
         """Let members of a consumer group apply their answers at once; return the final partitions of the classic ones.
 
-        `classic`: the partitions that these own, by member id. They are cooperative.
+        `classic`: the partitions that these own, by member id. These members are cooperative.
         """
         owned = {member_id: dict(parts) for member_id, parts in classic.items()}
         for _ in range(rounds):

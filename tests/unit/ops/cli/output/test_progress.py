@@ -42,7 +42,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def streams(monkeypatch: pytest.MonkeyPatch, *, out: bool, err: bool) -> Stream:
-    """Replace standard output and error, each a terminal or not (two are one stream). Return that of errors."""
+    """Replace standard output and error, each of which is a terminal or not; two terminals are one stream.
+
+    Return the stream of errors.
+    """
     errors = Stream(terminal=err)
     monkeypatch.setattr("sys.stderr", errors)
     monkeypatch.setattr("sys.stdout", errors if out and err else Stream(terminal=out))
