@@ -13,7 +13,7 @@ QUIET = {"log_level": 0}  # brokers are killed on purpose here: librdkafka need 
 
 
 def create_topic(bootstrap: str, topic: str, partitions: int = 1, **configs: str) -> None:
-    """Create a topic; config names with `_` for `.`. Raises if it exists."""
+    """Create a topic; names of configs have `_` for `.`. Raises if it exists."""
     named = {name.replace("_", "."): value for name, value in configs.items()}
     _create(bootstrap, NewTopic(topic, partitions, 1, config=named))
 

@@ -104,9 +104,9 @@ def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[objec
 
 
 def replaced_segments_come_back() -> AbstractContextManager[object]:
-    """Plant the fault that replaced segments come back, and the cleaner does not see by their ends that they are old.
+    """Plant the fault that replaced segments come back, and the cleaner cleans them although their ends are old.
 
-    That check alone prevents most of the harm.
+    The check of their ends alone prevents most of the harm.
     """
     original, go_through = swap.finish, CleaningPass._go_through
     finish = partial(original, sync=False)

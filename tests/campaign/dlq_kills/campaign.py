@@ -83,8 +83,8 @@ Broken = (OSError, ConnectionClosed)
 class Result(NamedTuple):
     """The result of a campaign.
 
-    `met`: kills by their moment; `seen`: members, records and letters; `broken`: must be empty. `troubles`: the
-    broker's lives by fault of the queues.
+    `met`: kills by their moment; `seen`: members, records and letters; `broken`: must be empty. `troubles`: the number
+    of the broker's lives for each fault of the queues.
     """
 
     kills: int
@@ -206,7 +206,7 @@ class Campaign:
                 raise
 
     def _end_of_life(self, aim: Aim) -> None:
-        """Wait until the broker died at its moment, or a while; then kill it if it still runs."""
+        """Wait until the broker died at its moment, or for a while; then kill it if it still runs."""
         process = self._node.process
         if process is None:
             self._met[aim] += 1  # it died while it started

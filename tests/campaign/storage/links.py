@@ -17,7 +17,7 @@ RETRY_S: Final = 0.02
 
 
 class Cut(Exception):
-    """The connection ended before the answer, so it is unknown if the request took effect."""
+    """The connection ended before the answer, so it is unknown whether the request took effect."""
 
 
 class Stopped(Exception):

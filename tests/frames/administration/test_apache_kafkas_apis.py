@@ -38,7 +38,9 @@ UNNAMED = {"GetTelemetrySubscriptionsRequest", "PushTelemetryRequest"}
 
 
 def test_the_apis_of_apache_kafka() -> None:
-    """The APIs are those that `kafka-broker-api-versions.sh` lists there, by the listeners in its schemas."""
+    """The APIs are those that `kafka-broker-api-versions.sh` lists for Apache Kafka, by the listeners in its
+    schemas.
+    """
     of_brokers = {
         ApiKey(spec.api_key or 0): (
             spec.valid_versions.lowest,

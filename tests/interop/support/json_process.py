@@ -44,7 +44,7 @@ class JsonProcess:
         return answer
 
     def kill(self) -> None:
-        """Kill it at once, from any thread: a running `call` raises `error`."""
+        """Kill the process at once, from any thread: a running `call` raises `error`."""
         self._process.kill()
 
     def close(self) -> None:

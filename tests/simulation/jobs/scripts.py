@@ -37,7 +37,7 @@ class Runner:
     def go_on(self) -> None:
         """Continue the script, unless it waits for an answer.
 
-        Raise the error of its last answer here: the broker might have caught it there.
+        Raise the error of its last answer here: inside the broker it might have been caught.
         """
         if self._failure is not None:
             raise self._failure

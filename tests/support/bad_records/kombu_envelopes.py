@@ -64,7 +64,7 @@ def envelope(task: str) -> dict[str, Any]:
 
 
 def kombu_envelopes(random: Random, count: int, task: str = "tasks.add") -> Iterator[bytes]:
-    """Yield `count` values. The workers know `task`, so bad fields reach the code behind its name."""
+    """Yield `count` values. The workers know a task named `task`, so that bad fields reach its code."""
     for _ in range(count):
         yield random.choice(_KINDS)(random, task)
 

@@ -108,7 +108,9 @@ def test_members_keep_what_is_beyond_a_lower_number_and_the_key_waits_for_them()
 
 
 def test_a_window_looks_past_what_waits_for_its_key() -> None:
-    """A key that fills the window holds up the others without a look ahead, and with one as far as it goes."""
+    """Without a look-ahead, a key that fills the window holds up all others; with one, others are delivered as far as
+    it reaches.
+    """
     keys = [*[A] * 8, B, C]
     for ahead, came in ((0, [0]), (6, [0]), (7, [0, 8]), (100, [0, 8])):
         world = Ordered(keys, size=1, limit=2, ahead=ahead)
