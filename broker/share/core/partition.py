@@ -38,13 +38,13 @@ from shareq.broker.share.core.values import (
 )
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
 from shareq.broker.share.core.window.expiry import Expired, reject_expired
+from shareq.broker.share.core.window.next_fetch_offset import next_fetch_offset
 from shareq.broker.share.core.window.ranges import Part, RecordRange, first_record, list_ranges
 from shareq.broker.share.core.window.start_offset import (
     advance_start,
     compacted_away,
     make_room,
     move_gap_start,
-    next_fetch_offset,
     on_log_start_moved,
 )
 from shareq.broker.share.core.window.window import InFlightWindow, Run

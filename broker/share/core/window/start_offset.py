@@ -1,4 +1,4 @@
-"""Movement of a share partition's start offset, end offset and next fetch offset."""
+"""Movement of a share partition's start offset, of its end offset with it, and of the gap that a reload left."""
 
 from __future__ import annotations
 
@@ -7,27 +7,6 @@ from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.protocol.share import RecordState
 
 _FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # below the start offset: only the end matters
-
-
-def next_fetch_offset(window: InFlightWindow) -> int:
-    """Return the offset where the next read begins: that of the first hole left by a reload, of the first available
-    record, or the end.
-
-    With order by key it may also be that of the first record whose key is not known.
-    """
-    batches = window.batches
-    if not batches.count or window.start_offset > batches.last_offset:
-        return window.end_offset
-    if window.order is not None:
-        unknown, available = window.order.frontier(window), window.first_available()
-        if unknown is None or (available is not None and available < unknown):
-            unknown = available
-        return window.end_offset + 1 if unknown is None else unknown
-    gap, available = window.active_gap, window.first_available()
-    hole = None if gap is None else gap.first_hole(batches)
-    if hole is not None and (available is None or hole < available):
-        return hole
-    return window.end_offset + 1 if available is None else available
 
 
 def move_gap_start(window: InFlightWindow, offset: int) -> None:
