@@ -16,6 +16,7 @@ from typing import NamedTuple
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import gathered
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
 from shareq.broker.topics.lookup import PartitionLookup
@@ -136,9 +137,10 @@ class GroupAdministration:
         def list_all(shard: GroupCoordinatorShard) -> CoordinatorResult[ListedGroups]:
             return CoordinatorResult(ListedGroups(shard.list_groups(states, types).response))
 
-        listings = [
-            partition.run(list_all, lambda error: ListedGroups((), error)) for partition in self._groups.partitions
-        ]
+        listings: list[Pending[ListedGroups]] = []
+        for partition in self._groups.partitions:
+            listings.append(partition.run(list_all, lambda error: ListedGroups((), error)))
+            await self._breathe(LOOK)  # a partition may have many
         groups: list[ListedGroup] = []
         error = ErrorCode.NONE
         for listing in await gathered(listings, self._breathe):

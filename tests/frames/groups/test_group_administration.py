@@ -11,6 +11,9 @@ import pytest
 from devtools.clients.requests import batch, produce_request
 from devtools.in_memory.mem_fs import SimulatedCrash
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -43,6 +46,7 @@ from shareq.protocol.generated.share_fetch import FetchPartition, FetchTopic, Sh
 from shareq.protocol.generated.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import ZERO_UUID
+from tests.support.worlds.counted_work import Work
 
 NONE = ErrorCode.NONE
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -175,6 +179,20 @@ def test_groups_of_all_shards_are_listed(version: int, admin: Admin) -> None:
     assert admin.listed(version) == sorted((name, "share", state, kind) for name in names)
     admin.restart()
     assert [row[0] for row in admin.listed(version)] == sorted(names)
+
+
+def test_groups_of_some_shards_are_listed_in_a_turn(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"g{number}" for number in range(60)]
+    for name in names:
+        admin.altered({"t": {0: 0}}, name)
+    shards = len({group_partition_for(name, 50) for name in names})
+    assert shards > 4 * TURN_ELEMENTS // LOOK
+    work, neighbour = Work(), admin.world.connect()
+    monkeypatch.setattr(GroupCoordinatorShard, "list_groups", work.count(GroupCoordinatorShard.list_groups))
+    admin.client.send(ListGroupsRequest(), 5)
+    work.run(admin.world, neighbour)
+    assert sorted(row.group_id for row in admin.client.receive(ListGroupsResponse).groups) == sorted(names)
+    assert (max(work.ticks), sum(work.ticks)) == (TURN_ELEMENTS // LOOK, shards)
 
 
 def test_filters_disregard_case(admin: Admin) -> None:

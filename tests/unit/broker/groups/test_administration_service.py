@@ -47,7 +47,9 @@ class Rig(GroupRig):
         return [call[0] for call in self.states.calls]
 
     def listed(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> ListedGroups:
-        return begun(self.ports.env, self.admin.list_groups(states, types)).value
+        listed = begun(self.ports.env, self.admin.list_groups(states, types))
+        self.ports.clock.run_tick()
+        return listed.value
 
     def delete(self, group_id: str = "g") -> Pending[ApiError]:
         async def deleted() -> ApiError:
