@@ -49,7 +49,7 @@ MOST_READ_BYTES: Final = 256 * 1024
 is replayed; for 5 MB of small batches that took 50 ms.
 """
 
-MAX_LINES: Final = 10
+MOST_LINES: Final = 10
 """The most log lines of one load about what it skipped; further ones are counted."""
 
 
@@ -120,9 +120,9 @@ class _Load(Generic[ShardT]):
         offset = self._log.log_start_offset
         while offset < self._end:
             offset = await self._read_on(offset)
-        if self._skipped > MAX_LINES:
+        if self._skipped > MOST_LINES:
             logger.error(
-                "%s: %d more records or ranges were skipped while loading", self._name, self._skipped - MAX_LINES
+                "%s: %d more records or ranges were skipped while loading", self._name, self._skipped - MOST_LINES
             )
         return Loaded(self._replayed, self._skipped)
 
@@ -135,9 +135,9 @@ class _Load(Generic[ShardT]):
         return f"{self._log.topic}-{self._log.partition}"
 
     def _skip(self, first: int, end: int, why: object, *, level: int = logging.ERROR) -> None:
-        """Count a skip of the offsets `first` to `end` (exclusive), and log it; only the first MAX_LINES are logged."""
+        """Count a skip of the offsets `first` to `end` (exclusive), and log `MOST_LINES` of them."""
         self._skipped += 1
-        if self._skipped > MAX_LINES:
+        if self._skipped > MOST_LINES:
             return
         if end == first + 1:
             logger.log(level, "%s: record at offset %d skipped: %s", self._name, first, why)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_HEAD_BYTES: Final = 8 * 1024  # request line and headers
+MOST_HEAD_BYTES: Final = 8 * 1024  # request line and headers
 PIECE_BYTES: Final = 256 * 1024  # of an answer, written in one turn
-MAX_CONNECTIONS: Final = 32
+MOST_CONNECTIONS: Final = 32
 BACKLOG: Final = 64
 HEAD_TIMEOUT_S: Final = 5.0
 ANSWER_TIMEOUT_S: Final = 10.0  # to take the answer once it is made
@@ -86,7 +86,7 @@ class HttpServer:
         self._server = await asyncio.start_server(
             self._serve,
             sock=bound,
-            limit=MAX_HEAD_BYTES,
+            limit=MOST_HEAD_BYTES,
             backlog=BACKLOG,
             ssl=tls,
             ssl_handshake_timeout=None if tls is None else HEAD_TIMEOUT_S,
@@ -107,7 +107,7 @@ class HttpServer:
         """Handle one connection: one request, one answer."""
         client = asyncio.current_task()
         assert client is not None, "asyncio.start_server makes a task for each connection"
-        if len(self._clients) >= MAX_CONNECTIONS:
+        if len(self._clients) >= MOST_CONNECTIONS:
             self._make_room()
         self._clients[client] = _Phase.ASKS
         try:

@@ -19,7 +19,7 @@ METRICS_PATH: Final = "/metrics"
 HEALTH_PATH: Final = "/-/healthy"
 READY_PATH: Final = "/-/ready"
 
-MAX_SCRAPES: Final = 8  # that wait to be made, or are being made; others are asked to come back
+MOST_SCRAPES: Final = 8  # that wait to be made, or are being made; others are asked to come back
 SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one scrape to that of the next; requests in between wait for it
 
 
@@ -61,7 +61,7 @@ class MetricsEndpoint:
 
     async def _handle(self, request: Request) -> Answer:
         if request.path == METRICS_PATH:
-            if self._scrapes >= MAX_SCRAPES:
+            if self._scrapes >= MOST_SCRAPES:
                 return Answer("503 Service Unavailable", b"too many scrapes at a time\n")
             try:
                 return Answer("200 OK", await self._make(), self._content_type)

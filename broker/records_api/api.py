@@ -23,13 +23,12 @@ from shareq import __version__
 from shareq.broker.http.server import Answer, Request
 from shareq.broker.records_api import views
 from shareq.broker.records_api.here import answer_here
+from shareq.broker.records_api.limits import MOST_WAITING
 from shareq.broker.records_api.nodes import answer_over_nodes, nodes_of
 from shareq.broker.records_api.query import Refused, parameters_of, segments_of
 from shareq.broker.services import Services
 
 JSON: Final = "application/json"
-MAX_WAITING: Final = 16
-"""The most answers that wait to be made, or are being made. Further clients are asked to come back."""
 SHORTEST_TOKEN: Final = 16
 _HEADERS: Final = ("Cache-Control: no-store", "X-Content-Type-Options: nosniff")
 _SCHEME: Final = "bearer "
@@ -60,8 +59,8 @@ class RecordsApi:
                 "the request needs the header Authorization: Bearer TOKEN, with the operator's token",
             )
             return refusal._replace(headers=(*refusal.headers, 'WWW-Authenticate: Bearer realm="shareq"'))
-        if self._waiting >= MAX_WAITING:
-            refusal = refuse("503 Service Unavailable", f"{MAX_WAITING} other requests wait; ask again")
+        if self._waiting >= MOST_WAITING:
+            refusal = refuse("503 Service Unavailable", f"{MOST_WAITING} other requests wait; ask again")
             return refusal._replace(headers=(*refusal.headers, "Retry-After: 1"))
         self._waiting += 1
         try:

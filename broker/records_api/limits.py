@@ -1,4 +1,4 @@
-"""The limits of one answer of the records API, and of one query."""
+"""The limits of one answer of the records API, of one query, and of the requests that wait."""
 
 from __future__ import annotations
 
@@ -16,3 +16,5 @@ MOST_NAMES: Final = 1_000
 """The largest `limit` of groups or partitions in one answer, since they are sorted."""
 MOST_PARAMETERS: Final = 20
 """The most parameters of one query."""
+MOST_WAITING: Final = 16
+"""The most answers that wait to be made, or are being made. Further clients are asked to come back."""

@@ -20,7 +20,8 @@ from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failur
 DEFAULT: Final = -1
 """The partition count or replication factor that stands for the broker's default."""
 
-MAX_PARTITIONS_PER_REQUEST: Final = 10_000
+MOST_PARTITIONS_OF_A_REQUEST: Final = 10_000
+"""The most partitions that one CreateTopics makes, or that CreatePartitions adds to one topic."""
 
 MOST_AUTO_CREATED: Final = 50
 """The most topics that one Metadata request creates. Clients ask again for the others, as for topics whose creation
@@ -98,8 +99,8 @@ def partitions_asked(partitions: int, assigned: int, default: int) -> int:
 
 def check_partition_total(total: int) -> ApiError:
     """Return POLICY_VIOLATION if one request asks for more partitions than a broker should create at a time."""
-    if total > MAX_PARTITIONS_PER_REQUEST:
-        message = f"{total} partitions in one request, and at most {MAX_PARTITIONS_PER_REQUEST} are allowed"
+    if total > MOST_PARTITIONS_OF_A_REQUEST:
+        message = f"{total} partitions in one request, and at most {MOST_PARTITIONS_OF_A_REQUEST} are allowed"
         return ApiError(ErrorCode.POLICY_VIOLATION, message)
     return NO_ERROR
 

@@ -20,7 +20,7 @@ from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.quotas.clients import Mutations
 from shareq.broker.security.rights import ALTER_TOPIC
-from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
+from shareq.broker.topics.creation import MOST_PARTITIONS_OF_A_REQUEST, check_assignment
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 from shareq.protocol.generated.create_partitions import (
@@ -91,8 +91,8 @@ def _check(ctx: FolderContext, request: CreatePartitionsTopic) -> ApiError:
     added = request.count - topic.partitions
     if added <= 0:
         return ApiError(ErrorCode.INVALID_PARTITIONS, _not_more(topic, request.count))
-    if added > MAX_PARTITIONS_PER_REQUEST:
-        message = f"{added} new partitions, and at most {MAX_PARTITIONS_PER_REQUEST} are allowed at a time."
+    if added > MOST_PARTITIONS_OF_A_REQUEST:
+        message = f"{added} new partitions, and at most {MOST_PARTITIONS_OF_A_REQUEST} are allowed at a time."
         return ApiError(ErrorCode.INVALID_PARTITIONS, message)
     if request.assignments is None:
         return NO_ERROR

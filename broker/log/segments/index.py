@@ -25,7 +25,7 @@ OFFSET_ENTRY_BYTES: Final = 8
 TIME_ENTRY_BYTES: Final = 12
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 TAIL_BATCHES: Final = 1024  # the least number of newest batches that are listed one by one
-MAX_HINTS: Final = 64
+MOST_HINTS: Final = 64
 
 _SWAP: Final = sys.byteorder == "little"  # files are big-endian
 
@@ -273,7 +273,7 @@ class SegmentMap:
 
     def hint(self, offset: int, position: int) -> None:
         """Remember that the batch with `offset`, or the first one after it, starts at `position`."""
-        if len(self._hints) >= MAX_HINTS:
+        if len(self._hints) >= MOST_HINTS:
             self._hints.clear()
         self._hints[offset] = position
 

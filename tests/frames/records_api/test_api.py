@@ -16,8 +16,9 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.foundation.loop.coroutines import Waiting
 from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
 from shareq.broker.http.server import Answer, Request
-from shareq.broker.records_api import api, views
+from shareq.broker.records_api import views
 from shareq.broker.records_api.api import RecordsApi
+from shareq.broker.records_api.limits import MOST_WAITING
 from shareq.broker.records_api.query import RecordsQuery
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -393,9 +394,9 @@ def test_what_is_not_there_or_not_understood(site: Site, path: str, status: str,
 async def test_too_many_requests_are_asked_to_come_back(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     paused_everywhere(monkeypatch)
     request = Request("GET", "/api/v1/share-groups", "", {"authorization": f"Bearer {TOKEN}"})
-    asked = [asyncio.create_task(site.api.handle(request)) for _ in range(api.MAX_WAITING + 1)]
+    asked = [asyncio.create_task(site.api.handle(request)) for _ in range(MOST_WAITING + 1)]
     statuses = [(await each).status for each in asked]
-    assert statuses == ["200 OK"] * api.MAX_WAITING + ["503 Service Unavailable"]
+    assert statuses == ["200 OK"] * MOST_WAITING + ["503 Service Unavailable"]
     assert (await site.api.handle(request)).status == "200 OK"
 
 

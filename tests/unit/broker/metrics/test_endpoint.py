@@ -106,7 +106,7 @@ async def test_what_is_no_http_is_refused(site: Site, request_: bytes) -> None:
     assert status == "400 Bad Request"
 
 
-@pytest.mark.parametrize("size", [server.MAX_HEAD_BYTES, 1_000_000])
+@pytest.mark.parametrize("size", [server.MOST_HEAD_BYTES, 1_000_000])
 async def test_a_large_head_is_refused(site: Site, size: int) -> None:
     reader, writer = await site.connect()
     writer.write(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * size)
@@ -138,13 +138,13 @@ async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureF
 async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path: str) -> None:
     """An operator's supervisor would restart a healthy broker whose probe waits."""
     slow = []
-    for _ in range(2 * server.MAX_CONNECTIONS):
+    for _ in range(2 * server.MOST_CONNECTIONS):
         reader, writer = await site.connect()
         writer.write(sent)
         slow.append((reader, writer))
     for _ in range(40):
         assert (await site.get(path))[0] == "200 OK"
-        assert len(site.endpoint.http._clients) <= server.MAX_CONNECTIONS
+        assert len(site.endpoint.http._clients) <= server.MOST_CONNECTIONS
     for _, writer in slow:
         writer.close()
 
@@ -153,13 +153,13 @@ async def test_those_that_do_not_take_their_answers_give_way_to_a_probe(site: Si
     large = b"x" * 5_000_000
     site.scrape = lambda: behind_a_pause(large)
     slow = []
-    for number in range(server.MAX_CONNECTIONS):
+    for number in range(server.MOST_CONNECTIONS):
         slow.append(await asyncio.open_connection(*site.address, limit=1024))
         slow[-1][1].write(b"GET /metrics HTTP/1.1\r\n\r\n")
         while list(site.endpoint.http._clients.values()).count(server._Phase.TAKES) <= number:
             await asyncio.sleep(0)
     assert (await site.get("/-/healthy"))[0] == "200 OK"
-    assert len(site.endpoint.http._clients) < server.MAX_CONNECTIONS
+    assert len(site.endpoint.http._clients) < server.MOST_CONNECTIONS
     for _, writer in slow:
         writer.close()
 
@@ -173,13 +173,13 @@ async def test_scrapes_are_bounded_and_health_is_not_behind_them(site: Site) -> 
         return BODY
 
     site.scrape = scrape
-    waiting = [asyncio.create_task(site.get("/metrics")) for _ in range(endpoint.MAX_SCRAPES)]
-    while site.endpoint._scrapes < endpoint.MAX_SCRAPES:
+    waiting = [asyncio.create_task(site.get("/metrics")) for _ in range(endpoint.MOST_SCRAPES)]
+    while site.endpoint._scrapes < endpoint.MOST_SCRAPES:
         await asyncio.sleep(0)
     assert (await site.get("/metrics"))[0] == "503 Service Unavailable"
     assert (await site.get("/-/healthy"))[0] == "200 OK"
     go_on = True
-    assert [answer[2] for answer in await asyncio.gather(*waiting)] == [BODY] * endpoint.MAX_SCRAPES
+    assert [answer[2] for answer in await asyncio.gather(*waiting)] == [BODY] * endpoint.MOST_SCRAPES
     assert (await site.get("/metrics"))[0] == "200 OK"
 
 
@@ -228,8 +228,8 @@ async def test_those_that_wait_share_the_next_scrape(site: Site) -> None:
     site.scrape = slow
     first = asyncio.create_task(site.get("/metrics"))
     await going.wait()
-    later = [asyncio.create_task(site.get("/metrics")) for _ in range(endpoint.MAX_SCRAPES - 1)]
-    while site.endpoint._scrapes < endpoint.MAX_SCRAPES:
+    later = [asyncio.create_task(site.get("/metrics")) for _ in range(endpoint.MOST_SCRAPES - 1)]
+    while site.endpoint._scrapes < endpoint.MOST_SCRAPES:
         await asyncio.sleep(0)
     go_on = True
     assert (await first)[2] == b"1"

@@ -7,7 +7,7 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.broker.log.segments.index import MAX_HINTS, OffsetIndex, SegmentMap, TimeIndex
+from shareq.broker.log.segments.index import MOST_HINTS, OffsetIndex, SegmentMap, TimeIndex
 
 BASE = 5_000_000_000  # beyond 32 bits, as real base offsets are
 
@@ -208,12 +208,12 @@ def test_a_segment_without_batches_has_no_time() -> None:
 
 def test_so_many_hints_are_kept() -> None:
     segment_map = SegmentMap(BASE, 4096)
-    for at in range(MAX_HINTS):
+    for at in range(MOST_HINTS):
         segment_map.hint(BASE + at, 100 + at)
     assert segment_map.start_of(BASE) == (100, True)
-    assert segment_map.start_of(BASE + MAX_HINTS - 1) == (99 + MAX_HINTS, True)
-    segment_map.hint(BASE + MAX_HINTS, 7)  # there is no room for it beside the others
-    assert segment_map.start_of(BASE + MAX_HINTS) == (7, True)
+    assert segment_map.start_of(BASE + MOST_HINTS - 1) == (99 + MOST_HINTS, True)
+    segment_map.hint(BASE + MOST_HINTS, 7)  # there is no room for it beside the others
+    assert segment_map.start_of(BASE + MOST_HINTS) == (7, True)
     assert segment_map.start_of(BASE) == (0, False)
 
 
