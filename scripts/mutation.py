@@ -251,9 +251,9 @@ AREAS: Final[Mapping[str, Area]] = {
     ),
     "client-share": Area(("client/share/*.py",), ("tests/unit/client/share",)),
     "spark-query": Area(
-        ("spark/query/acquisition.py", "spark/query/available_now.py", "spark/offsets.py", "spark/options.py"),
+        ("spark/query/books.py", "spark/query/available_now.py", "spark/offsets.py", "spark/options.py"),
         (
-            *_tests("tests/unit/spark/query", "acquisition available_now"),
+            *_tests("tests/unit/spark/query", "books available_now"),
             *_tests("tests/unit/spark", "offsets options"),
         ),
     ),

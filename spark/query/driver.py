@@ -19,8 +19,8 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType
 from shareq.spark.offsets import SourceOffset
 from shareq.spark.options import SourceOptions
-from shareq.spark.query.acquisition import QueryBooks
 from shareq.spark.query.available_now import AvailableNow
+from shareq.spark.query.books import QueryBooks
 from shareq.spark.query.group_view import GroupView
 from shareq.spark.query.progress import Progress
 

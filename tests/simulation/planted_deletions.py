@@ -14,7 +14,7 @@ from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup
-from shareq.coordinator.group.offsets import group_offsets, rules
+from shareq.coordinator.group.offsets import expiry, rules
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.group.offsets.offset import CommittedOffset
@@ -161,7 +161,7 @@ def a_reader_whose_next_record_is_deleted_goes_on_waiting() -> AbstractContextMa
 # -- retention
 
 
-@in_place_of(group_offsets, "expired")
+@in_place_of(expiry, "expired")
 def offsets_expire_while_a_transaction_has_them_pending(
     original: Function, group: Any, store: OffsetStore, *arguments: int
 ) -> Iterator[tuple[str, int]]:
@@ -172,7 +172,7 @@ def offsets_expire_while_a_transaction_has_them_pending(
         store._open = opened
 
 
-@in_place_of(group_offsets, "expired")
+@in_place_of(expiry, "expired")
 def offsets_expire_while_members_read_the_topic(
     original: Function, group: Any, *arguments: Any
 ) -> Iterator[tuple[str, int]]:
@@ -181,7 +181,7 @@ def offsets_expire_while_members_read_the_topic(
 
 
 def offsets_never_expire() -> AbstractContextManager[object]:
-    return replaced((group_offsets, "expired", lambda *_: iter(())))
+    return replaced((expiry, "expired", lambda *_: iter(())))
 
 
 @in_place_of(rules, "expires_from_ms")

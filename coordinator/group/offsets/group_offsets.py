@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import Final
 
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
@@ -14,7 +12,7 @@ from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.offsets import fetch, rules
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
-from shareq.coordinator.group.offsets.expiry import expired
+from shareq.coordinator.group.offsets.expiry import OffsetExpiry
 from shareq.coordinator.group.offsets.records import committed_of, offset_tombstone
 from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordsTooLarge
@@ -23,14 +21,6 @@ from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
 from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitRequest
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from shareq.protocol.primitives import ZERO_UUID, Message
-
-TOMBSTONES_AT_ONCE: Final = 1_000
-"""The most tombstones of expired offsets in one append, 10 µs each; the others follow."""
-
-LOOKED_AT_ONCE: Final = 10_000
-"""The number of offsets after which a check for expired ones pauses behind the current group; a group counts as one
-offset more.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +52,10 @@ class GroupOffsets:
         self.settings = settings
         self._counters = counters
         self.store = OffsetStore()
-        self._to_check: list[str] = []  # groups whose offsets are still to be looked at, the next one last
         self._groups = groups
         self._classic = classic
         self._wall_ms = wall_ms
-        self._check_at_ms: int | None = None
+        self._expiry = OffsetExpiry(groups, self.store, settings.retention_ms, settings.check_interval_ms, counters)
 
     # -- requests
 
@@ -179,36 +168,11 @@ class GroupOffsets:
     # -- time
 
     def on_loaded(self, now_ms: int) -> None:
-        self._check_at_ms = now_ms + self.settings.check_interval_ms
+        self._expiry.begin(now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        return self._check_at_ms
+        return self._expiry.check_at_ms
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
         """Remove expired offsets, and groups without members and offsets."""
-        if self._check_at_ms is None or now_ms < self._check_at_ms:
-            return ()
-        if not self._to_check:
-            self._to_check = list(self._groups)
-            self._to_check.reverse()
-        wall_ms = self._wall_ms()
-        records: list[CoordinatorRecord] = []
-        looked_at = 0
-        while self._to_check and looked_at < LOOKED_AT_ONCE and len(records) < TOMBSTONES_AT_ONCE:
-            group_id = self._to_check.pop()
-            group = self._groups.get(group_id)
-            looked_at += 1
-            if group is None or not rules.has_offsets(group):
-                continue
-            known = sum(1 for _ in self.store.known(group_id))
-            looked_at += known
-            all_gone = expired(group, self.store, wall_ms, self.settings.retention_ms)
-            gone = list(islice(all_gone, TOMBSTONES_AT_ONCE))
-            records += [offset_tombstone(group_id, topic, partition) for topic, partition in gone]
-            self._counters.offset_expirations += len(gone)
-            if group.is_empty and len(gone) == known:
-                records += rules.group_tombstones(group)
-            elif len(gone) == TOMBSTONES_AT_ONCE:
-                self._to_check.append(group_id)  # there may be more
-        self._check_at_ms = now_ms if self._to_check else now_ms + self.settings.check_interval_ms
-        return tuple(records)
+        return self._expiry.on_deadline(now_ms, self._wall_ms())

@@ -35,9 +35,7 @@ last unfinished batch is lost to the group, and delivery-count handling of poiso
 
 _CONTRACT: Final = "tests/spark/test_source_contract.py"
 _LOCKS: Final = "tests/spark/test_source_locks.py"
-_MODEL: Final = (
-    "tests/unit/spark/query/test_acquisition_model.py::test_nothing_is_lost_and_no_record_is_in_two_micro_batches"
-)
+_MODEL: Final = "tests/unit/spark/query/test_books_model.py::test_nothing_is_lost_and_no_record_is_in_two_micro_batches"
 SHOWN_BY: Final = {
     "A record is acknowledged only after Spark has committed": (
         f"{_CONTRACT}::test_a_record_is_acknowledged_only_after_spark_has_committed_its_micro_batch",

@@ -26,8 +26,8 @@ from shareq.coordinator.group.consumer.records import (
 )
 from shareq.coordinator.group.consumer.requests import Refused
 from shareq.coordinator.group.consumer.target.assignors import ASSIGNORS, ConsumerAssignorMember
+from shareq.coordinator.group.consumer.target.pattern_rounds import due, resolve
 from shareq.coordinator.group.consumer.target.reconciliation import Target, UnknownStateError, reconciled
-from shareq.coordinator.group.consumer.target.subscriptions import due, resolve
 from shareq.coordinator.group.metadata_hash import metadata_hash
 from shareq.coordinator.ports import ConsumerGroupSettings, TopicNames
 from shareq.coordinator.shard import CoordinatorRecord, Steps

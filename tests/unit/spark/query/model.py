@@ -13,7 +13,7 @@ from typing import Literal
 from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import INITIAL, SharePartition, SourceOffset
-from shareq.spark.query.acquisition import Acquired, QueryBooks, Result
+from shareq.spark.query.books import Acquired, QueryBooks, Result
 from shareq.spark.query.progress import Counters
 
 TOPIC_ID = bytes(range(16))
@@ -111,7 +111,7 @@ class Query:
         """Kill the query and start it again: locks are lost, and only the two logs and the sink remain."""
         self.lose_connection()
         self.counters = Counters()
-        self.acquisition = QueryBooks(max_renew_ms=self.max_renew_ms, max_delivery_count=None, counters=self.counters)
+        self.books = QueryBooks(max_renew_ms=self.max_renew_ms, max_delivery_count=None, counters=self.counters)
         if self.commits < len(self.offset_log):
             self.run_batch()
 
@@ -133,8 +133,8 @@ class Query:
             self.restart()
             return
         if self.ack == "log":
-            acks = self.acquisition.log_written(self._offset(end))
-            self.acquisition.acknowledged(self._send(acks, "accept", of_logged))
+            acks = self.books.log_written(self._offset(end))
+            self.books.acknowledged(self._send(acks, "accept", of_logged))
         if stop_at == 3:
             self.restart()
             return
@@ -144,7 +144,7 @@ class Query:
 
     def latest_offset(self, most: int, of_begin: AckFate, of_swallowed: AckFate) -> str | None:
         start = self._offset(self.offset_log[-1]) if self.offset_log else INITIAL
-        books = self.acquisition
+        books = self.books
         books.sessions(self._session_of)
         books.expire(self.now_ms)
         books.acknowledged(self._send(books.begin(start), "accept", of_begin))
@@ -171,20 +171,20 @@ class Query:
             self.commits = len(self.offset_log)
 
     def renew(self, fate: AckFate) -> None:
-        due = self.acquisition.to_renew(self.now_ms)
-        self.acquisition.renewed(self._send(due, "renew", fate), now_ms=self.now_ms)
+        due = self.books.to_renew(self.now_ms)
+        self.books.renewed(self._send(due, "renew", fate), now_ms=self.now_ms)
 
     # -- the contract
 
     def check(self) -> None:
-        self.acquisition.sessions(self._session_of)
-        self.acquisition.expire(self.now_ms)
+        self.books.sessions(self._session_of)
+        self.books.expire(self.now_ms)
         held = {
             offset
             for offset, record in enumerate(self.broker.records)
             if record.owner == self.session and not record.finished
         }
-        assert self.acquisition.held <= len(held), "a lock in the books that the broker does not know"
+        assert self.books.held <= len(held), "a lock in the books that the broker does not know"
 
     def in_sink(self) -> set[int]:
         return {offset for rows in self.sink.values() for offset in rows}

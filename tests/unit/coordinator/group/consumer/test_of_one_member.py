@@ -7,7 +7,7 @@ import pytest
 from shareq.coordinator.group.consumer import patterns
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup, ResolvedRegex
 from shareq.coordinator.group.consumer.member import CurrentAssignment, MemberState
-from shareq.coordinator.group.consumer.target.subscriptions import due
+from shareq.coordinator.group.consumer.target.pattern_rounds import due
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_current_member_assignment import ConsumerGroupCurrentMemberAssignmentValue
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

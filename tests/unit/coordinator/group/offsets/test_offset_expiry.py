@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.offsets import group_offsets
+from shareq.coordinator.group.offsets import expiry
 from shareq.coordinator.group.offsets.expiry import expired
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.protocol.generated.group_metadata import GroupMetadataValue
@@ -130,7 +130,7 @@ def test_open_transactions_keep_offsets_and_groups(world: OffsetsWorld) -> None:
 
 def test_many_expired_offsets_go_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fits into one batch is written; the remaining offsets follow at once."""
-    monkeypatch.setattr(group_offsets, "TOMBSTONES_AT_ONCE", 3)
+    monkeypatch.setattr(expiry, "MOST_TOMBSTONES", 3)
     world = OffsetsWorld()
     for number in range(5):
         world.committed({T0: 1, T1: 2}, group=f"g{number}")
@@ -144,7 +144,7 @@ def test_many_expired_offsets_go_in_portions(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_expired_offsets_of_a_large_group_go_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_offsets, "TOMBSTONES_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "MOST_TOMBSTONES", 2)
     world = OffsetsWorld()
     world.committed({("t", 0): 1, ("t", 1): 2, ("t", 2): 3, ("u", 0): 4, ("u", 1): 5})
     world.time.now_ms += 8 * DAY_MS
@@ -158,14 +158,14 @@ def test_the_expired_offsets_of_a_large_group_go_in_portions(monkeypatch: pytest
 
 def test_many_offsets_are_looked_at_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round checks each offset once; 100,000 of them once took 50 ms in one turn."""
-    monkeypatch.setattr(group_offsets, "LOOKED_AT_ONCE", 6)
+    monkeypatch.setattr(expiry, "MOST_CHECKED", 6)
     looked_at: list[list[str]] = []
 
     def counted(group: Group, *rest: Any) -> Iterator[tuple[str, int]]:
         looked_at[-1].append(group.group_id)
         return expired(group, *rest)
 
-    monkeypatch.setattr(group_offsets, "expired", counted)
+    monkeypatch.setattr(expiry, "expired", counted)
     world = OffsetsWorld()
     for number in range(5):
         world.committed({T0: 1, T1: 2}, group=f"g{number}")

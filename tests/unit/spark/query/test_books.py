@@ -1,4 +1,4 @@
-"""The books of a run, case by case; random histories are in test_acquisition_model."""
+"""The books of a run, case by case; random histories are in test_books_model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shareq.client.offsets import OffsetRanges
 from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import INITIAL, BatchRange, SharePartition, SourceOffset
-from shareq.spark.query.acquisition import Acquired, QueryBooks, Verdicts
+from shareq.spark.query.books import Acquired, QueryBooks, Verdicts
 from shareq.spark.query.progress import Counters
 
 ID = b"i" * 16

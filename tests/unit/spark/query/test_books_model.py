@@ -50,7 +50,7 @@ def test_nothing_is_lost_and_no_record_is_in_two_micro_batches(ack: str) -> None
             settle(query)
             assert query.in_sink() | others == set(range(len(query.broker.records)))
             assert all(record.finished for record in query.broker.records)
-            assert query.acquisition.unconfirmed == 0
+            assert query.books.unconfirmed == 0
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error
 
