@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Final
 
 from shareq.broker.metadata.store import MetadataStore
+
+BLOCK: Final = 1_000
+"""The number of producer ids that one commit allocates."""
 
 
 class ProducerIds:
@@ -25,10 +29,10 @@ class ProducerIds:
         await self._metadata.gate.passed()
         if not self._block:
             with suppress(OSError, ValueError):
-                self._block = self._metadata.allocate_producer_ids()
+                self._block = self._metadata.allocate_producer_ids(BLOCK)
 
     def next(self) -> int:
         """Return a producer id that was never given out. Raise OSError if a new block cannot be committed."""
-        block = self._block or self._metadata.allocate_producer_ids()
+        block = self._block or self._metadata.allocate_producer_ids(BLOCK)
         self._block = block[1:]
         return block[0]

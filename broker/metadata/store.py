@@ -74,7 +74,6 @@ _OWN_SECRET: Final = "own.secret"
 _SECRET_BYTES: Final = 32
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
-PRODUCER_ID_BLOCK: Final = 1_000
 _HIGHEST_PRODUCER_ID: Final = 2**63 - 1
 
 
@@ -323,7 +322,7 @@ class MetadataStore:
             logger.warning("the broker's own secret could not be kept, the next start makes another one: %s", error)
         return secret
 
-    def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
+    def allocate_producer_ids(self, count: int) -> range:
         """Return `count` producer ids that were never returned before, even after crashes.
 
         Raise ValueError if none are left.

@@ -28,9 +28,9 @@ from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.topics.nodes import NodeFigures
 from shareq.cluster.forward.coordinators import Coordinators
+from shareq.cluster.forward.dead_letter_queues import ClusterQueues
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.produce_by_leader import Batches
-from shareq.cluster.forward.queues import ClusterQueues
 from shareq.cluster.forward.state_changes import StateChanges
 from shareq.cluster.link.counted import CountedLink
 from shareq.cluster.link.ports import BrokerAddress, NodeLink

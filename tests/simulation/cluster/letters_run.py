@@ -28,8 +28,8 @@ from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.fetch import FetchedPartition, ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.topics.leaders import LeaderMap
+from shareq.cluster.forward.dead_letter_queues import ClusterQueues
 from shareq.cluster.forward.produce_by_leader import Batches
-from shareq.cluster.forward.queues import ClusterQueues
 from shareq.cluster.mirror.topics import TopicMirror
 from shareq.cluster.records.feed import RecordFeed
 from shareq.coordinator.ports import IsolationLevel, ShareGroupSettings

@@ -11,8 +11,8 @@ from shareq.broker.share.dlq import letter_batches, queues
 from shareq.broker.share.dlq.letter_batches import Burial, Done, Lane
 from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.dlq.source import Reading
+from shareq.cluster.forward.dead_letter_queues import ClusterQueues
 from shareq.cluster.forward.produce_by_leader import Batches
-from shareq.cluster.forward.queues import ClusterQueues
 from shareq.protocol.errors import ApiError, ErrorCode
 from tests.support.planting import Fault, Function, in_place_of, replaced
 

@@ -145,10 +145,10 @@ def test_deleting_removes_topic_and_properties_and_a_new_one_has_another_id(reop
 
 def test_producer_ids_are_never_given_out_twice(reopen: Reopen) -> None:
     first = store(reopen())
-    blocks = [first.allocate_producer_ids(), first.allocate_producer_ids(10)]
+    blocks = [first.allocate_producer_ids(1_000), first.allocate_producer_ids(10)]
     first.close()
     second = store(reopen())
-    blocks.append(second.allocate_producer_ids())
+    blocks.append(second.allocate_producer_ids(1_000))
     second.close()
     ids = [producer_id for block in blocks for producer_id in block]
     assert len(set(ids)) == len(ids) == 2010
@@ -159,7 +159,7 @@ def test_producer_ids_run_out_rather_than_wrap() -> None:
     store(db)
     db.commit([PutMeta("producer.id.next", str(2**63 - 5))])
     with pytest.raises(ValueError, match="used up"):
-        store(db).allocate_producer_ids()
+        store(db).allocate_producer_ids(1_000)
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -171,7 +171,7 @@ def test_producer_ids_run_out_rather_than_wrap() -> None:
         lambda metadata: metadata.create_partitions({"a": 5}),
         lambda metadata: metadata.alter_configs([PutConfig(ResourceName("topic", "a"), "retention.ms", None)]),
         lambda metadata: metadata.set_features({"share.version": 0, "group.version": 0}),
-        lambda metadata: metadata.allocate_producer_ids(),
+        lambda metadata: metadata.allocate_producer_ids(1_000),
     ],
     ids=["create", "delete", "grow", "configure", "features", "producer ids"],
 )

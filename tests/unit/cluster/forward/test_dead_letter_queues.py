@@ -13,9 +13,9 @@ from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.share.dlq.broker_queues import warn_of_queue
 from shareq.broker.share.dlq.rules import QueueTopic
-from shareq.cluster.forward import queues
+from shareq.cluster.forward import dead_letter_queues
+from shareq.cluster.forward.dead_letter_queues import AGE_MS, DEFAULT_MESSAGE_BYTES, ClusterQueues
 from shareq.cluster.forward.produce_by_leader import Batches
-from shareq.cluster.forward.queues import AGE_MS, DEFAULT_MESSAGE_BYTES, ClusterQueues
 from shareq.cluster.link.ports import Purpose
 from shareq.cluster.mirror.doubts import PROOF_MS
 from shareq.cluster.mirror.topics import TopicMirror
@@ -188,7 +188,7 @@ def test_properties_that_change_are_heard_of_within_seconds_or_when_a_batch_is_r
 
 
 def test_what_is_remembered_of_topics_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queues, "MOST_KNOWN", 3)
+    monkeypatch.setattr(dead_letter_queues, "MOST_KNOWN", 3)
     node = Node()
     for number in range(5):
         node.make(f"dlq.{number}")
