@@ -106,7 +106,7 @@ def jars_of(version: str) -> Path:
 
 
 def archive_of(program: Literal["broker", "tools"]) -> Path:
-    """Return the file of the archive of classes that `class_archives` makes of the broker, or of tools and clients."""
+    """Return the file in which `class_archives` puts the classes of the broker, or of tools and clients."""
     version = KAFKA_VERSION if program == "broker" else TOOLS_VERSION
     return JARS / f"{version}-{program}.jsa"
 

@@ -66,7 +66,7 @@ class Prometheus:
         self._stop()
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """Return the data of the HTTP API's answer. Raise RuntimeError with its text if it refuses."""
+        """Return the data of the HTTP API's answer. Raise RuntimeError with the answer's text if it is a refusal."""
         query = urllib.parse.urlencode(parameters)
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{query}", timeout=20) as answer:

@@ -214,7 +214,7 @@ def test_markers_that_are_refused(world: World) -> None:
 
 
 def test_a_marker_of_version_2_needs_a_new_epoch(world: World, producer: Transactor) -> None:
-    """KIP-890: with the old one it could end the next transaction."""
+    """KIP-890: with the old epoch a late marker could end the next transaction."""
     producer.write("a", b"x")
     assert world.write_markers(producer, ("a", 0)) == {("a", 0): ErrorCode.INVALID_PRODUCER_EPOCH}
     producer.commit()

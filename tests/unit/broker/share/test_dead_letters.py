@@ -1,4 +1,4 @@
-"""Dead letters and the shell of a share-partition leader: writing them, and resuming them after a load."""
+"""Dead letters and the code around the core of a share partition: writing them, and resuming them after a load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell of a share-partition leader on fakes of its ports: loading, acknowledging, and unreadable state."""
+"""The code around a share partition's core, on fakes of its ports: loading, acknowledging, and unreadable state."""
 
 from __future__ import annotations
 

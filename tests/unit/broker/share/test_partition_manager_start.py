@@ -1,4 +1,4 @@
-"""The shell of a share-partition leader on fakes of its ports: the start offset of a share partition."""
+"""The code around a share partition's core, on fakes of its ports: the start offset of a share partition."""
 
 from __future__ import annotations
 

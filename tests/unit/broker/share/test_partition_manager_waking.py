@@ -1,4 +1,4 @@
-"""The shell of a share-partition leader on fakes of its ports: events that wake waiting fetches, and deadlines."""
+"""The code around a share partition's core, on fakes of its ports: events that wake waiting fetches, and deadlines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The leader's shell with `shareq.redelivery.backoff.*`: the timer, waiting fetches, the wall clock and restarts."""
+"""Delayed redelivery around a share partition's core: the timer, waiting fetches, the wall clock and restarts."""
 
 from __future__ import annotations
 
