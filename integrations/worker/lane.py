@@ -301,6 +301,7 @@ class Lane:
             if self._closing or not _running():
                 raise
             error = raised
+            _forget_cancellation()
         finally:
             took_s = time.monotonic() - began
             self.counts.took(took_s)
@@ -427,6 +428,16 @@ def _running() -> bool:
         return asyncio.current_task() is not None
     except RuntimeError:
         return False
+
+
+def _forget_cancellation() -> None:
+    """Take back requests to cancel this task that ended its handler alone.
+
+    Otherwise no `asyncio.timeout` in this task raises TimeoutError before Python 3.11.4: CancelledError comes instead.
+    """
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()
 
 
 def _log(message: Message, error: BaseException, what: Ruling) -> None:

@@ -523,16 +523,31 @@ async def test_a_handler_that_raises_what_is_no_exception_has_failed(
     assert f"t-0@0, attempt 1: {error.__name__}('reasons'): released" in caplog.text
 
 
-async def test_a_handler_that_cancels_its_own_task_has_failed_and_waits_for_its_next_try() -> None:
+async def test_a_handler_that_cancels_its_own_task_has_failed_and_waits_for_its_next_try(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python's timeouts once did not end while the task was to be cancelled, and the record kept its lock."""
+    cancelling: list[int] = []
+
     async def handle(value: bytes) -> None:
         await cancels_itself()
 
     consumer = MadeUpConsumer(b"a")
+    settle = consumer.settle
+
+    async def noted(*arguments: Any) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        cancelling.append(task.cancelling())
+        await settle(*arguments)
+
+    monkeypatch.setattr(consumer, "settle", noted)
     lane = lane_of(consumer, handle, delay=0.01)
     running = asyncio.create_task(lane.run())
     await comes_true(lambda: consumer.settled)
     await finish(lane, running)
     assert consumer.settled == [(0, RELEASE)]
+    assert cancelling == [0]
 
 
 async def test_a_record_whose_lock_is_lost_while_it_waits_for_its_next_try_is_not_kept(
