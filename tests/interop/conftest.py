@@ -13,7 +13,7 @@ import pytest
 from tests.interop.support import by_node
 from tests.interop.support.cluster import cluster
 from tests.interop.support.fixtures import both_brokers, broker, broker_kind, no_dead_broker, unique
-from tests.interop.support.java_driver import JavaDriver, why_no_java
+from tests.interop.support.java_driver import JavaDriver, JavaDrivers, why_no_java
 from tests.interop.support.node_under_test import NODE_CLUSTER
 from tests.interop.support.protocol import why_not
 
@@ -96,11 +96,16 @@ def _collect_leaks_here() -> Iterator[None]:
     gc.collect()
 
 
+@pytest.fixture(scope="session")
+def java_drivers() -> Iterator[JavaDrivers]:
+    drivers = JavaDrivers()
+    yield drivers
+    drivers.close()
+
+
 @pytest.fixture(scope="module")
-def java() -> Iterator[JavaDriver]:
+def java(java_drivers: JavaDrivers) -> JavaDriver:
     missing = why_no_java()
     if missing is not None:
         pytest.skip(missing)
-    driver = JavaDriver()
-    yield driver
-    driver.close()
+    return java_drivers.driver()

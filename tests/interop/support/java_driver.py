@@ -72,6 +72,12 @@ class JavaProcess(JsonProcess):
 class JavaDriver(JavaProcess):
     def __init__(self, timeout_s: float = 90) -> None:
         super().__init__(SOURCE, timeout_s)
+        self._open: set[str] = set()
+
+    @property
+    def is_as_new(self) -> bool:
+        """True while the process runs and has no open share consumer."""
+        return self._process.poll() is None and not self._open
 
     def tool(self, main_class: str, *arguments: str) -> ToolResult:
         """Run a command-line tool by its main class, without the prefix `org.apache.kafka.tools.`."""
@@ -83,8 +89,14 @@ class JavaDriver(JavaProcess):
         config = {"bootstrap.servers": bootstrap, "group.id": group, "reconnect.backoff.max.ms": 250}
         config |= {name.replace("_", "."): str(value) for name, value in settings.items()}
         consumer = JavaShareConsumer(self, uuid.uuid4().hex)
+        self._open.add(consumer.name)
         self.call("open", name=consumer.name, config=config, topics=[topic])
         return consumer
+
+    def close_consumer(self, name: str) -> None:
+        """Close a share consumer."""
+        self.call("close", name=name)
+        self._open.discard(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +131,28 @@ class JavaShareConsumer:
         return {name: float(value) for name, value in metrics.items()}
 
     def close(self) -> None:
-        self.driver.call("close", name=self.name)
+        self.driver.close_consumer(self.name)
+
+
+class JavaDrivers:
+    """One driver for files of tests, one file after another: a JVM takes a second of CPU until it is quick.
+
+    After a file that left a share consumer open, or whose driver ended, the next file gets another one.
+    """
+
+    def __init__(self) -> None:
+        self._driver: JavaDriver | None = None
+
+    def driver(self) -> JavaDriver:
+        """Return the driver that the last file left as new, or start one."""
+        if self._driver is not None and not self._driver.is_as_new:
+            self.close()
+        if self._driver is None:
+            self._driver = JavaDriver()
+        return self._driver
+
+    def close(self) -> None:
+        """End the driver, if there is one."""
+        if self._driver is not None:
+            self._driver.close()
+            self._driver = None
