@@ -29,6 +29,10 @@ from shareq.protocol.names import (
 )
 
 _MOST_DIGITS: Final = 19
+NO_REDRIVES: Final = (
+    "there are no redrives here: brokers of shareq that keep data send dead letters back; nodes before a cluster, and "
+    "Apache Kafka, do not"
+)
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -281,7 +285,11 @@ class Redrives:
     def find(self, names: Sequence[str] | None = None) -> Iterator[tuple[str, Outcome[Redrive]]]:
         """Return the redrives of these names, or all known redrives."""
         request = DescribeRedrivesRequest(None if names is None else list(names))
-        for row in self._calls.any(request, DescribeRedrivesResponse, "redrives").redrives:
+        try:
+            found = self._calls.any(request, DescribeRedrivesResponse, "redrives").redrives
+        except UnsupportedApi:
+            raise UnsupportedApi(NO_REDRIVES) from None
+        for row in found:
             yield row.name, refused(row.error_code, f"redrive {row.name}", row.error_message) or _redrive(row)
 
     def sent_back_from(self, queue: str) -> SentLetters:

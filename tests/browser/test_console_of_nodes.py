@@ -86,6 +86,14 @@ def test_the_overview_shows_all_nodes_and_names_one_that_stands_still(browser: C
     named = f"document.querySelector('[aria-label=Brokers]').innerText.includes('{nodes.second.bootstrap}: ')"
     assert browser.evaluate(named)
 
+    for view in ("share-groups", "consumer-groups"):
+        show(browser, nodes.url, VIEWS[view])
+        missing = f"document.querySelector('.pages .error').textContent.includes('missing: broker {second} at ')"
+        browser.until(missing)
+        assert browser.evaluate("document.getElementById('status').textContent") == ""
+
     nodes.second.process.send_signal(signal.SIGCONT)
+    browser.until("document.querySelector('.pages .error').textContent === ''")
+    show(browser, nodes.url, VIEWS["overview"])
     browser.until(f"({ROWS}).every((row) => row[2] === '{SLOTS}' && row[7] === '{NONE}')")
     assert browser.complaints == []

@@ -14,6 +14,7 @@ import pytest
 
 from shareq.ops.records_api import RecordsApi
 from shareq.testing import Broker
+from tests.support.clients.shareq_cli import Shell
 from tests.support.node_process import (
     NodeProcess,
     accepted,
@@ -27,6 +28,7 @@ from tests.support.waiting import until
 
 TOKEN = "nodes-operator-0123456789"
 SLOTS = 8
+LOOPBACK = ("--listen", "127.0.0.1:0")
 
 
 def url_of(node: NodeProcess) -> str:
@@ -83,6 +85,23 @@ def test_any_node_shows_all_of_them_also_one_that_stands_still(tmp_path: Path, p
             assert (stopped["slots"], bool(stopped["problem"])) == (None, True)
             assert took_s < 5.5, "it has two seconds; those who miss it wait for six"
             until(lambda: nodes_by(first)[number(second)]["problem"] is None, "it answers again")
+
+
+def test_a_node_says_in_one_line_that_it_sends_no_letters_back(tmp_path: Path) -> None:
+    with Broker() as cluster, command_line(tmp_path, ["serve", "--cluster", cluster.bootstrap, *LOOPBACK]) as node:
+        node.wait_until_ready()
+        shell = Shell(node.bootstrap)
+        shell.ok("topics", "create", "dlq.orders", "--set", "errors.deadletterqueue.group.enable=true")
+        for words, said in {
+            ("redrive", "monday", "dlq.orders", "--yes"): "monday: POLICY_VIOLATION: This node keeps no data",
+            ("redrives",): "nodes before a cluster, and Apache Kafka, do not",
+            ("redrives", "monday"): "nodes before a cluster, and Apache Kafka, do not",
+            ("cancel", "monday", "--yes"): "nodes before a cluster, and Apache Kafka, do not",
+        }.items():
+            ran = shell.run("dlq", *words)
+            (line,) = ran.err.splitlines()
+            assert (ran.code, said in line) == (1, True), (words, ran)
+        assert [row["queue"] for row in shell.json("dlq", "list")] == ["dlq.orders"], "queues are shown all the same"
 
 
 GROUPS = [f"group-{number}" for number in range(8)]
