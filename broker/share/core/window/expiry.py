@@ -76,7 +76,8 @@ def reject_expired(
         return status if old is None else settled(state, old.delivery_count)
 
     changed: list[Run] = []
-    for first, last in _common(expired, acquired):
+    whole = joined(Expired(first, last) for first, last, _ in expired)  # a reason for each record cuts them apart
+    for first, last in _common(whole, acquired):
         for batch in window.batches.overlapping(first, last):
             changed += window.remap(batch, first, last, rejected)
     return changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from shareq.broker.share.core.effects import Cause, DeadLetter, DeadLetters, StateBatch
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.expiry import Expired, joined, past, reasons_of, too_old
+from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import TimeToLive
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import RecordState
@@ -71,6 +73,23 @@ def test_what_has_expired_is_not_counted_as_delivered_and_is_written() -> None:
     assert (partition.counters.deliveries, partition.counters.expired) == (1, 3)
     partition.on_state_written(write.write_id, ErrorCode.NONE, 0)
     assert partition.start_offset == 1
+
+
+def test_neighbours_with_reasons_of_their_own_are_rejected_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change their status once: a batch may have 20,000 of them."""
+    calls: list[tuple[int, int]] = []
+    original = InFlightWindow.remap
+
+    def remap(self: InFlightWindow, batch: Any, first: int, last: int, change: Change) -> list[Run]:
+        calls.append((first, last))
+        return original(self, batch, first, last, change)
+
+    monkeypatch.setattr(InFlightWindow, "remap", remap)
+    assert take(share_partition(), [Expired(at, at, b"%d" % at) for at in range(1, 500)], 600) == [
+        (0, 0, 1),
+        (500, 599, 1),
+    ]
+    assert calls == [(1, 499)]
 
 
 def test_what_a_member_holds_does_not_expire_in_its_hands() -> None:
