@@ -18,11 +18,11 @@ MAX_EPOCH: Final = 2**31 - 1
 
 
 class RecordState(IntEnum):
-    """The delivery states of a record in flight. The numbers are those of the persisted `DeliveryState`; ACQUIRED is
-    never persisted.
+    """The delivery states of a record in flight. The numbers are those of the persisted `DeliveryState`; ACQUIRED and
+    TX_PENDING are never persisted as such.
 
     An ARCHIVING record is dead, and its dead letter is not written yet (KIP-1191): no member gets it, and it counts as
-    in flight.
+    in flight. A TX_PENDING record was acknowledged in a transaction that has not ended (KIP-1289's draft).
     """
 
     AVAILABLE = 0
@@ -30,6 +30,7 @@ class RecordState(IntEnum):
     ACKNOWLEDGED = 2
     ARCHIVING = 3
     ARCHIVED = 4
+    TX_PENDING = 5
 
 
 TERMINAL: Final = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})

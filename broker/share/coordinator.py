@@ -25,6 +25,7 @@ from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.results import ReadResult, SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.share_state import ShareState
+from shareq.coordinator.share.staged import NONE_STAGED, Staged
 from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.names import SHARE_GROUP_STATE
@@ -130,9 +131,10 @@ class ShareCoordinatorService(Service):
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
         delays: Sequence[Delay] = NO_DELAYS,
+        staged: Sequence[Staged] = NONE_STAGED,
     ) -> Pending[ApiError]:
-        """Write the state, as WriteShareGroupState does. That request carries no `delays`: only this broker's leaders
-        pass them.
+        """Write the state, as WriteShareGroupState does. That request carries no `delays` and nothing `staged`: only
+        this broker's leaders pass them.
         """
         began_ns = self._now_ns()
         pending = self._write(
@@ -143,6 +145,7 @@ class ShareCoordinatorService(Service):
             delivery_complete_count=delivery_complete_count,
             batches=batches,
             delays=delays,
+            staged=staged,
         )
         pending.on_complete(lambda _result: self._note_write(began_ns))
         return pending
@@ -156,13 +159,21 @@ class ShareCoordinatorService(Service):
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
         delays: Sequence[Delay],
+        staged: Sequence[Staged],
     ) -> Pending[ApiError]:
         partition = self._partition_of(key)
         if partition is None:
             return completed(_refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return partition.schedule(
             lambda: partition.shard.write(
-                key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches, delays=delays
+                key,
+                state_epoch,
+                leader_epoch,
+                start_offset,
+                delivery_complete_count,
+                batches,
+                delays=delays,
+                staged=staged,
             ),
             _refused,
         )
@@ -182,6 +193,29 @@ class ShareCoordinatorService(Service):
         """Return the state that this broker has in memory, for reading only."""
         partition = self._partition_of(key)
         return None if partition is None else partition.shard.state_of(key)
+
+    # -- transactions
+
+    def place_of(self, key: SharePartitionKey) -> int | None:
+        """Return the partition of `__share_group_state` that has the state; None without that topic."""
+        count = self.partitions.count
+        return self._route(key, count) if count else None
+
+    @property
+    def has_staged(self) -> bool:
+        """True if there are acknowledgements in transactions."""
+        return any(partition.shard.has_staged for partition in self.partitions)
+
+    def staged_by(self, place: int, producer_id: int, producer_epoch: int) -> Pending[list[SharePartitionKey] | None]:
+        """Return the share partitions of this partition of the topic with acknowledgements that the end of the
+        producer's transaction ends, as far as they are durable; None if the partition is not led here now.
+        """
+        partition = self.partitions.get(place)
+
+        def staged(shard: ShareCoordinatorShard) -> CoordinatorResult[list[SharePartitionKey] | None]:
+            return CoordinatorResult(shard.staged_by(producer_id, producer_epoch))
+
+        return partition.run(staged, lambda _error: None)
 
     # -- start, stop and news
 
@@ -281,6 +315,7 @@ class ShareCoordinatorService(Service):
                 result.start_offset,
                 [StateBatch(*batch) for batch in result.batches],
                 result.delays,
+                result.staged,
             )
         )
 
@@ -301,6 +336,7 @@ class ShareCoordinatorService(Service):
             delivery_complete_count=write.delivery_complete_count,
             batches=write.batches,
             delays=write.delays,
+            staged=write.staged,
         ).on_complete(written)
         return result
 
@@ -311,6 +347,7 @@ class ShareCoordinatorService(Service):
         start_offset: int,
         batches: Sequence[StateBatch],
         delays: Sequence[Delay] = NO_DELAYS,
+        staged: Sequence[Staged] = NONE_STAGED,
     ) -> Pending[ErrorCode]:
         """Initialise the state again with these batches, for the persister's port."""
         wiped = self.initialize(key, state_epoch, start_offset)
@@ -326,6 +363,7 @@ class ShareCoordinatorService(Service):
             delivery_complete_count=terminal,
             batches=batches,
             delays=delays,
+            staged=staged,
         )
         return join(wiped, written).then(lambda both: both[0].code or both[1].code)
 

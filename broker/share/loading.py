@@ -15,10 +15,12 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import TurnBudget
 from shareq.broker.log.append import Ends
 from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.load import persisted_state
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.broker.share.persister import PersistedState, Persister, surfaced_error
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
+from shareq.coordinator.share.staged import NONE_STAGED
 from shareq.protocol.errors import ErrorCode
 
 logger = logging.getLogger(__name__)
@@ -102,6 +104,7 @@ class Loads:
             persisted=state.start_offset >= 0,
             now_ms=clock.now_ms(),
             delays=_monotonic(clock, state.delays, _longest_ms(core.settings)) if state.delays else (),
+            staged=state.staged,
         )
         if error is ErrorCode.NONE and core.lost_tail:
             return self._surfaced(await self._rewritten(leader, state, end))
@@ -179,10 +182,16 @@ class Loads:
             found.start_offset,
             log_end,
         )
-        batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in rows]
+        batches = [
+            StateBatch(row.first_offset, row.last_offset, persisted_state(row.state), row.delivery_count)
+            for row in rows
+        ]
         waiting = [Delay(row.first_offset, row.last_offset, row.not_before_ms or 0, row.delivery_count) for row in rows]
         delays = in_wall_time(self._clock, [each for each in waiting if each.not_before_ms])
-        return await self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches, delays)
+        staged = core.staged() if found.staged else NONE_STAGED
+        return await self._persister.replace_state(
+            leader.key, core.state_epoch, core.start_offset, batches, delays, staged
+        )
 
 
 def in_wall_time(clock: Clock, delays: Sequence[Delay]) -> tuple[Delay, ...]:

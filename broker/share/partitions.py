@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.segments.reader import ReadResult
@@ -25,7 +26,7 @@ from shareq.broker.share.core.effects import (
     StateBatch,
     WriteState,
 )
-from shareq.broker.share.core.partition import AckBatch, Acknowledged, AcquiredRange, SharePartition
+from shareq.broker.share.core.partition import AckBatch, Acknowledged, AckOutcome, AcquiredRange, SharePartition
 from shareq.broker.share.core.sessions import InMemory, PartitionId, ShareSession
 from shareq.broker.share.core.window.expiry import Expired, reasons_of
 from shareq.broker.share.events import ShareEvents
@@ -290,7 +291,24 @@ class SharePartitionManager:
     ) -> Pending[ErrorCode]:
         """Acknowledge records; the code arrives when the state is durable, at once when nothing had to be written."""
         self.refresh_settings(leader)
-        outcome = leader.core.acknowledge(member_id, batches, self._env.clock.now_ms(), later)
+        return self._answered(leader, leader.core.acknowledge(member_id, batches, self._env.clock.now_ms(), later))
+
+    def stage(
+        self, leader: SharePartitionLeader, member_id: str, producer: ProducerEpoch, batches: Sequence[Acknowledged]
+    ) -> Pending[ErrorCode]:
+        """Acknowledge records in a producer's transaction; the code arrives when that is durable."""
+        self.refresh_settings(leader)
+        return self._answered(leader, leader.core.stage(member_id, producer, batches, self._env.clock.now_ms()))
+
+    def end_transaction(
+        self, leader: SharePartitionLeader, producer: ProducerEpoch, *, commit: bool
+    ) -> Pending[ErrorCode]:
+        """End what the producer has staged; the code arrives when that is durable."""
+        self.refresh_settings(leader)
+        now_ms = self._env.clock.now_ms()
+        return self._answered(leader, leader.core.end_transaction(producer, now_ms, commit=commit))
+
+    def _answered(self, leader: SharePartitionLeader, outcome: AckOutcome) -> Pending[ErrorCode]:
         if outcome.write_id is None:
             self.perform(leader, outcome.effects)
             return completed(outcome.error)

@@ -14,6 +14,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.coordinator.share.delays import NO_DELAYS, Delay
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.staged import NONE_STAGED, Staged
 from shareq.protocol.errors import ErrorCode
 
 
@@ -21,7 +22,7 @@ from shareq.protocol.errors import ErrorCode
 class PersistedState:
     """The answer to ReadShareGroupState. `start_offset` is -1 until it is set for the first time.
 
-    `delays` are in wall-clock time, ascending and disjoint.
+    `delays` are in wall-clock time, ascending and disjoint. `staged` are acknowledgements in transactions.
     """
 
     error: ErrorCode
@@ -29,6 +30,7 @@ class PersistedState:
     start_offset: int = -1
     batches: Sequence[StateBatch] = ()
     delays: Sequence[Delay] = NO_DELAYS
+    staged: Sequence[Staged] = NONE_STAGED
 
 
 class Persister(Protocol):
@@ -47,6 +49,7 @@ class Persister(Protocol):
         start_offset: int,
         batches: Sequence[StateBatch],
         delays: Sequence[Delay] = NO_DELAYS,
+        staged: Sequence[Staged] = NONE_STAGED,
     ) -> Pending[ErrorCode]:
         """Delete the state and store this one in its place."""
 

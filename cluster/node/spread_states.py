@@ -29,6 +29,7 @@ from shareq.coordinator.share.delays import NO_DELAYS, Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.share_state import UNSET
+from shareq.coordinator.share.staged import NONE_STAGED, Staged
 from shareq.protocol.errors import ApiError, ErrorCode, error_of, text_of
 from shareq.protocol.generated import delete_share_group_state as deletion
 from shareq.protocol.generated import initialize_share_group_state as initialization
@@ -131,8 +132,9 @@ class SpreadStates:
         start_offset: int,
         batches: Sequence[StateBatch],
         delays: Sequence[Delay] = NO_DELAYS,
+        staged: Sequence[Staged] = NONE_STAGED,
     ) -> Pending[ErrorCode]:
-        return self._own().replace_state(key, state_epoch, start_offset, batches, delays)
+        return self._own().replace_state(key, state_epoch, start_offset, batches, delays, staged)
 
     def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
         """Return True if the state owes dead letters; False for another node's state, whose owner waits for them by

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shareq.coordinator.share.delays import NO_DELAYS, Delay
 from shareq.coordinator.share.share_state import UNSET
+from shareq.coordinator.share.staged import NONE_STAGED, Staged
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.errors import ApiError, ErrorCode
 
@@ -14,7 +16,7 @@ from shareq.protocol.errors import ApiError, ErrorCode
 @dataclass(frozen=True, slots=True)
 class ReadResult:
     """A share partition's state. `batches` and `delays` (those in force) are ascending, do not overlap, and have no
-    offset below `start_offset`.
+    offset below `start_offset`. `staged` are the acknowledgements that wait for the end of a transaction.
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -23,6 +25,7 @@ class ReadResult:
     start_offset: int = UNSET
     batches: tuple[StateBatch, ...] = ()
     delays: tuple[Delay, ...] = NO_DELAYS
+    staged: Sequence[Staged] = NONE_STAGED
 
 
 @dataclass(frozen=True, slots=True)

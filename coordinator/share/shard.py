@@ -54,6 +54,17 @@ from shareq.coordinator.share.results import (
     SummaryResult,
 )
 from shareq.coordinator.share.share_state import UNSET, ShareState
+from shareq.coordinator.share.staged import (
+    NONE_STAGED,
+    OVERHEAD_BYTES,
+    STAGED_BYTES,
+    Staged,
+    changed,
+    is_of,
+    is_sound,
+    staged_in,
+)
+from shareq.coordinator.share.staged import tags_of as tags_of_staged
 from shareq.coordinator.share.state_batches import (
     Account,
     StateBatch,
@@ -110,6 +121,7 @@ class ShareCoordinatorShard:
         self._states: dict[SharePartitionKey, ShareState] = {}
         self._of_topic: dict[bytes, dict[SharePartitionKey, None]] = {}  # keys of `_states`
         self._without_snapshot: dict[SharePartitionKey, ShareState] = {}  # only updates were in the log
+        self._with_staged: dict[SharePartitionKey, ShareState] = {}
         self._warm = 0
         self._cold_check_due_ms = 0
 
@@ -142,6 +154,19 @@ class ShareCoordinatorShard:
         return (
             [] if state is None else [batch for batch in state.batches if batch.delivery_state == RecordState.ARCHIVING]
         )
+
+    @property
+    def has_staged(self) -> bool:
+        """True if a state has acknowledgements that wait for the end of a transaction."""
+        return bool(self._with_staged)
+
+    def staged_by(self, producer_id: int, producer_epoch: int) -> list[SharePartitionKey]:
+        """Return the share partitions with acknowledgements that the end of the producer's transaction ends."""
+        return [
+            key
+            for key, state in self._with_staged.items()
+            if any(is_of(row, producer_id, producer_epoch) for row in state.staged)
+        ]
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[ApiError]:
         """Give the share partition a new state without batches, in place of any old one.
@@ -204,6 +229,7 @@ class ShareCoordinatorShard:
             start_offset=state.start_offset,
             batches=tuple(state.batches),
             delays=in_force(state.delays, state.batches, self._wall_ms()) if state.delays else NO_DELAYS,
+            staged=state.staged,
         )
         if leader_epoch == state.highest_leader_epoch:
             return CoordinatorResult(result)
@@ -226,8 +252,10 @@ class ShareCoordinatorShard:
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
         delays: Sequence[Delay] = NO_DELAYS,
+        staged: Sequence[Staged] = NONE_STAGED,
     ) -> CoordinatorResult[ApiError]:
-        """Store the changes of records since the last write. `delays` are the times of available records that wait.
+        """Store the changes of records since the last write. `delays` are the times of available records that wait,
+        `staged` the changes of acknowledgements in transactions.
 
         `leader_epoch` None: the present leader's. `start_offset` -1: unchanged. `delivery_complete_count`: the number
         of terminal records from `start_offset` on; negative: unknown. For one start offset it never falls; a count for
@@ -252,7 +280,9 @@ class ShareCoordinatorShard:
             return _refused(BAD_BATCH)
         if delays:
             delays = combined(delays, start_offset)
-        if not self._fits(key, state, written, start_offset):
+        if staged and not all(map(is_sound, staged)):
+            return _refused(BAD_BATCH)
+        if not self._fits(key, state, written, start_offset, len(staged)):
             return _refused(TOO_LARGE)
         return self._changed(
             response=NO_ERROR,
@@ -262,6 +292,7 @@ class ShareCoordinatorShard:
             delivery_complete_count=delivery_complete_count,
             written=written,
             delays=delays,
+            staged=staged,
         )
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
@@ -343,7 +374,7 @@ class ShareCoordinatorShard:
         for key, state in self._states.items():
             if now - state.write_timestamp_ms < interval:
                 continue
-            room -= _record_bytes(key, len(state.batches)) + DELAY_BYTES * len(state.delays)
+            room -= _record_bytes(key, len(state.batches), len(state.staged)) + DELAY_BYTES * len(state.delays)
             if records and (room < 0 or len(records) == MOST_COLD):
                 return CoordinatorResult(None, tuple(records), atomic=False)
             records.append(_cold_snapshot(key, state, now, self.settings.max_record_bytes))
@@ -394,6 +425,7 @@ class ShareCoordinatorShard:
         delivery_complete_count: int,
         written: Account,
         delays: Sequence[Delay] = NO_DELAYS,
+        staged: Sequence[Staged] = NONE_STAGED,
         *,
         leader_epoch: int = UNSET,
     ) -> CoordinatorResult[T]:
@@ -411,6 +443,7 @@ class ShareCoordinatorShard:
                 delivery_complete_count=delivery_complete_count,
                 written=written,
                 delays=delays,
+                staged=staged,
                 leader_epoch=leader_epoch,
             )
             return CoordinatorResult(response, (snapshot,))
@@ -420,7 +453,7 @@ class ShareCoordinatorShard:
             start_offset,
             delivery_complete_count,
             update_batches(written),
-            self._tags(key, len(written), delays) if delays else (),
+            self._tags(key, len(written), delays, staged) if delays or staged else (),
         )
         encoded = RecordData(state.update_key_bytes, update_bytes(update, written))
         return CoordinatorResult(response, (CoordinatorRecord(state.update_key, update),), encoded=(encoded,))
@@ -433,12 +466,15 @@ class ShareCoordinatorShard:
         delivery_complete_count: int,
         written: Sequence[StateBatch],
         delays: Sequence[Delay],
+        staged: Sequence[Staged],
         leader_epoch: int,
     ) -> CoordinatorRecord:
         now = self._wall_ms()
         batches = _merged(state, written, start_offset)
         if delays or state.delays:
             delays = in_force(state.delays, batches, now, delays)
+        if staged or state.staged:
+            staged = changed(state.staged, staged)
         snapshot = ShareSnapshotValue(
             snapshot_epoch=state.snapshot_epoch + 1,
             state_epoch=state.state_epoch,
@@ -448,12 +484,12 @@ class ShareCoordinatorShard:
             create_timestamp=now,
             write_timestamp=now,
             state_batches=snapshot_batches(batches),
-            unknown_tags=self._tags(key, len(batches), delays) if delays else (),
+            unknown_tags=self._tags(key, len(batches), delays, staged) if delays or staged else (),
         )
         return CoordinatorRecord(ShareSnapshotKey(*key), snapshot)
 
-    def _tags(self, key: SharePartitionKey, batches: int, delays: Sequence[Delay]) -> Tags:
-        return tags_of(delays, self.settings.max_record_bytes - _record_bytes(key, batches))
+    def _tags(self, key: SharePartitionKey, batches: int, delays: Sequence[Delay], staged: Sequence[Staged]) -> Tags:
+        return _tags_in(key, batches, delays, staged, self.settings.max_record_bytes)
 
     def _snapshot_is_due(self, state: ShareState) -> bool:
         """Return True after a number of updates, or, for a state with many batches, when the updates are as large as a
@@ -467,16 +503,23 @@ class ShareCoordinatorShard:
         return state.updated_batches >= limit * (len(state.batches) - _PLAIN_BATCHES) // _PLAIN_BATCHES
 
     def _fits(
-        self, key: SharePartitionKey, state: ShareState, written: Sequence[StateBatch], start_offset: int
+        self,
+        key: SharePartitionKey,
+        state: ShareState,
+        written: Sequence[StateBatch],
+        start_offset: int,
+        staged: int,
     ) -> bool:
         """Return True if the record, and any later snapshot of the resulting state, fits into a batch of the log."""
         room = self.settings.max_record_bytes
+        # A range that replaces a part of another adds itself and the part behind it.
+        staged = 2 * staged + len(state.staged)
         # A batch that splits a stored one adds itself and the part behind it.
-        if _record_bytes(key, len(state.batches) + 2 * len(written)) <= room:
+        if _record_bytes(key, len(state.batches) + 2 * len(written), staged) <= room:
             return True
-        if _record_bytes(key, len(written)) > room:
+        if _record_bytes(key, len(written), staged) > room:
             return False
-        return _record_bytes(key, len(_merged(state, written, start_offset))) <= room
+        return _record_bytes(key, len(_merged(state, written, start_offset)), staged) <= room
 
     # -- replaying
 
@@ -500,6 +543,8 @@ class ShareCoordinatorShard:
         merge_into(state.batches, written, state.start_offset)
         if value.unknown_tags or state.delays:
             merge_into(state.delays, rows_of(delays_in(value.unknown_tags)), state.start_offset)
+        if value.unknown_tags:
+            self._set_staged(key, state, changed(state.staged, staged_in(value.unknown_tags)))
         state.updates += 1
         state.updated_batches += len(written)
 
@@ -522,12 +567,21 @@ class ShareCoordinatorShard:
         state.batches = combine(state_batches(value.state_batches))
         if value.unknown_tags or state.delays:
             state.delays = rows_of(delays_in(value.unknown_tags))
+        if value.unknown_tags or state.staged:
+            self._set_staged(key, state, changed((), staged_in(value.unknown_tags)))
         state.highest_leader_epoch = max(state.highest_leader_epoch, value.leader_epoch)
         state.highest_state_epoch = max(state.highest_state_epoch, value.state_epoch)
         if state.updates >= self.settings.snapshot_update_records_per_snapshot:
             state.updates = state.updated_batches = 0
         if not state.is_cold:
             self._warm += 1
+
+    def _set_staged(self, key: SharePartitionKey, state: ShareState, staged: Sequence[Staged]) -> None:
+        state.staged = staged or NONE_STAGED
+        if staged:
+            self._with_staged[key] = state
+        else:
+            self._with_staged.pop(key, None)
 
     def _new_state(self, key: SharePartitionKey) -> ShareState:
         state = self._states[key] = ShareState(key)
@@ -539,6 +593,7 @@ class ShareCoordinatorShard:
         if state is None:
             return
         self._without_snapshot.pop(key, None)
+        self._with_staged.pop(key, None)
         if not state.is_cold:
             self._warm -= 1
         keys = self._of_topic[key.topic_id]
@@ -554,9 +609,18 @@ def _merged(state: ShareState, written: Sequence[StateBatch], start_offset: int)
     return merged
 
 
-def _record_bytes(key: SharePartitionKey, batches: int) -> int:
+def _record_bytes(key: SharePartitionKey, batches: int, staged: int = 0) -> int:
     # A UTF-16 unit of the group id is at most 3 bytes of UTF-8.
-    return RECORD_OVERHEAD_BYTES + 3 * len(key.group_id) + STATE_BATCH_BYTES * batches
+    size = RECORD_OVERHEAD_BYTES + 3 * len(key.group_id) + STATE_BATCH_BYTES * batches
+    return size + OVERHEAD_BYTES + STAGED_BYTES * staged if staged else size
+
+
+def _tags_in(
+    key: SharePartitionKey, batches: int, delays: Sequence[Delay], staged: Sequence[Staged], most_bytes: int
+) -> Tags:
+    """Return the delays and the staged acknowledgements as tags. If there is too little room, delays are left out."""
+    tags = tags_of(delays, most_bytes - _record_bytes(key, batches, len(staged))) if delays else ()
+    return (*tags, *tags_of_staged(staged)) if staged else tags
 
 
 def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int, room: int) -> CoordinatorRecord:
@@ -574,7 +638,7 @@ def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int, room: in
         create_timestamp=state.create_timestamp_ms,
         write_timestamp=now,
         state_batches=snapshot_batches(state.batches),
-        unknown_tags=tags_of(delays, room - _record_bytes(key, len(state.batches))) if delays else (),
+        unknown_tags=_tags_in(key, len(state.batches), delays, state.staged, room) if delays or state.staged else (),
     )
     return CoordinatorRecord(ShareSnapshotKey(*key), value)
 

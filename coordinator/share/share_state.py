@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.staged import NONE_STAGED, Staged
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.generated.share_update import ShareUpdateKey
 
@@ -26,7 +28,7 @@ def lag_of(high_watermark: int, start_offset: int, delivery_complete_count: int)
 
 class ShareState:
     """One share partition's state. Changed by replay only; `batches` and `delays` belong to it and are changed in
-    place.
+    place. `staged` are the acknowledgements that wait for the end of a transaction.
     """
 
     __slots__ = (
@@ -39,6 +41,7 @@ class ShareState:
         "leader_epoch",
         "needed_from",
         "snapshot_epoch",
+        "staged",
         "start_offset",
         "state_epoch",
         "update_key",
@@ -58,6 +61,7 @@ class ShareState:
         self.write_timestamp_ms = 0
         self.batches: list[StateBatch] = []
         self.delays: list[StateBatch] = []  # rows of `delays`
+        self.staged: Sequence[Staged] = NONE_STAGED
         self.highest_leader_epoch = UNSET
         self.highest_state_epoch = UNSET
         self.updates = 0  # written since the last snapshot that was due

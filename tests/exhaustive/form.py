@@ -60,6 +60,10 @@ class _Former:
             world.all_durable,
             self._ledger(),
             [max(BEGIN_MS + end - world.now_ms, -1) for end in world.scope.ends if end],
+            list(state.staged),
+            [(offset, self._of(staged)) for offset, staged in sorted(world.ledger.staged.items())],
+            world.outcome,
+            [self._write(write.write_id) for write in world.writes if write.write_id in world.stagings],
         )
 
     def _ledger(self) -> object:
@@ -84,7 +88,7 @@ class _Former:
         it = self._member(f"member-{holder.member}"), self._time(holder.deadline_ms), holder.attempts
         if holder.write is None:
             return it
-        return (*it, holder.kind, self._write(holder.write), self._time(holder.since_ms))
+        return (*it, holder.kind, self._write(holder.write), self._time(holder.since_ms), holder.stages)
 
     def _member(self, name: str) -> int:
         return self._members.setdefault(name, len(self._members)) if name else -1
@@ -129,7 +133,9 @@ class _Former:
             return sorted(self._last_write - write_id for write_id in value)
         if name in ("delays", "dead"):
             return self._moved(value)
-        if name == "owner":
+        if name == "write":
+            return value and self._write(value)
+        if name in ("owner", "member_id"):
             return self._member(value)
         if name == "touched":
             return [(self._batch(batch), first, last) for batch, first, last in value]

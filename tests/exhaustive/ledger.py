@@ -13,6 +13,8 @@ It knows the promises, not the rules: nothing here is taken from the broker. The
 * an expired record is delivered to nobody, and no other is rejected by the leader;
 * a failed record is delivered no earlier than its time, and the timer is set for the first one;
 * a leader that loads now would know the same as this one, except for locks and what is only in memory;
+* a record acknowledged in a transaction is nobody's until that ends; then it is what was said, or, after an abort, free
+  again; a crash changes nothing of that;
 * from each state on, if no more fails, every record that is left is delivered, and all end finished.
 """
 
@@ -42,6 +44,20 @@ class Held:
     write: int | None = None
     kind: AcknowledgeType | None = None
     since_ms: int = 0  # when that was said
+    stages: bool = False  # in a transaction
+
+
+@dataclass(slots=True)
+class Staged:
+    """A record that was acknowledged in a transaction. `write`: the state write with its end; `is_over`: that is
+    durable, and the leader does not know it.
+    """
+
+    kind: AcknowledgeType
+    attempts: int
+    commit: bool = False
+    write: int | None = None
+    is_over: bool = False
 
 
 @dataclass(slots=True)
@@ -70,6 +86,7 @@ class Ledger:
     may_have_been: set[int] = field(default_factory=set)
     buried: set[int] = field(default_factory=set)
     waiting: dict[int, tuple[int, int]] = field(default_factory=dict)
+    staged: dict[int, Staged] = field(default_factory=dict)
 
     def handed_out(self, member: int, ranges: list[AcquiredRange], now_ms: int, deadline_ms: int) -> None:
         """Record an answered fetch. Raise Broken if a record should not have been delivered, or not as often."""
@@ -77,6 +94,8 @@ class Ledger:
             for offset in range(first, last + 1):
                 if offset in self.held:
                     raise Broken(f"offset {offset} was handed out twice: {self.held[offset]}")
+                if offset in self.staged:
+                    raise Broken(f"offset {offset} came, though its transaction is open: {self.staged[offset]}")
                 if offset in self.finished or offset in self.given_up:
                     raise Broken(f"offset {offset} came again, though it was finished with")
                 if self.waiting.get(offset, (0, 0))[0] > now_ms:
@@ -120,6 +139,45 @@ class Ledger:
                 self.may_be_finished.add(offset)
             self._may_die(offset, holder)
 
+    def staging(self, member: int, first: int, last: int, kind: AcknowledgeType, write: int) -> None:
+        """Record an accepted acknowledgement in a transaction."""
+        for offset in range(first, last + 1):
+            if not self.may_acknowledge(member, offset):
+                raise Broken(f"member {member} staged offset {offset}, which it does not have")
+            holder = self.held[offset]
+            holder.write, holder.kind, holder.stages = write, kind, True
+
+    def ending(self, write: int, *, commit: bool) -> None:
+        """Record the end of the transaction, which awaits a state write."""
+        for offset, staged in self.staged.items():
+            staged.write, staged.commit = write, commit
+            kind = staged.kind if commit else AcknowledgeType.RELEASE
+            if kind in FINISHING:
+                self.may_be_finished.add(offset)
+            if kind is AcknowledgeType.REJECT or (kind is AcknowledgeType.RELEASE and staged.attempts >= self.limit):
+                self.may_be_dead.add(offset)
+
+    def _staged_or_ended(self, write: int, *, answered: bool, durable: bool) -> None:
+        for offset, staged in list(self.staged.items()):
+            if staged.write == write:
+                staged.write, staged.is_over = None, staged.is_over or durable
+                if answered:
+                    self._ended(offset)
+        for offset, holder in list(self.held.items()):
+            if holder.write == write and holder.stages and durable:
+                assert holder.kind is not None
+                self.staged[offset] = Staged(holder.kind, holder.attempts)
+                del self.held[offset]
+
+    def _ended(self, offset: int) -> None:
+        staged = self.staged.pop(offset)
+        kind = staged.kind if staged.commit else AcknowledgeType.RELEASE
+        exhausted = kind is AcknowledgeType.RELEASE and staged.attempts >= self.limit
+        if exhausted or kind in FINISHING:
+            self.finished.add(offset)
+            if exhausted or kind is AcknowledgeType.REJECT:
+                self.dead.add(offset)
+
     def renewed(self, first: int, last: int, deadline_ms: int) -> None:
         """Extend the locks of `first..last` (inclusive)."""
         for offset in range(first, last + 1):
@@ -138,6 +196,7 @@ class Ledger:
 
     def written(self, write: int, now_ms: int, *, answered: bool, durable: bool) -> None:
         """Record the end of a state write. `answered`: the leader, and so the client, learned that it succeeded."""
+        self._staged_or_ended(write, answered=answered, durable=durable)
         for offset, holder in list(self.held.items()):
             if holder.write != write:
                 continue
@@ -154,6 +213,7 @@ class Ledger:
                 self._expired(offset, holder, now_ms, -1)
             else:
                 holder.write = holder.kind = None
+                holder.stages = False
         if durable:
             durable_now = {offset for offset, its in self.given_up.items() if its == write}
             self.finished |= durable_now
@@ -199,10 +259,15 @@ class Ledger:
             self.believed.pop(offset, None)
             self.given_up.pop(offset, None)
             self.waiting.pop(offset, None)
+            self.staged.pop(offset, None)
         self.buried.update(gone)
 
     def crashed(self) -> None:
         self.held.clear()
+        for offset, staged in list(self.staged.items()):
+            staged.write = None
+            if staged.is_over:
+                self._ended(offset)
         self.may_have_been |= self.may_be_finished | self.may_be_dead
         self.dead -= set(self.given_up)
         self.given_up.clear()

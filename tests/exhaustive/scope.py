@@ -27,6 +27,7 @@ class Scope:
     has order by key (0: no key), with `per_key` records of each in hand, and a window that looks `ahead`; with `dates`
     the group has delays, and each record comes no earlier than so long after the beginning (0: at once); with `ends`
     each record expires so long after it (0: never).
+    With `transactions`, members may acknowledge in those of one producer, one at a time.
     """
 
     batches: tuple[int, ...] = (2, 2)
@@ -41,6 +42,7 @@ class Scope:
     ahead: int = 0
     dates: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
+    transactions: bool = False
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -66,6 +68,21 @@ class Acknowledge(NamedTuple):
     first: int
     last: int
     kind: AcknowledgeType
+
+
+class Stage(NamedTuple):
+    """The same in a transaction."""
+
+    member: int
+    first: int
+    last: int
+    kind: AcknowledgeType
+
+
+class EndTransaction(NamedTuple):
+    """The end of the transaction, which is repeated with the same outcome until it was durable and answered."""
+
+    commit: bool
 
 
 class EndSession(NamedTuple):
@@ -102,4 +119,4 @@ class LettersDone(NamedTuple):
     copied: bool
 
 
-Step = Fetch | Acknowledge | EndSession | Written | Pass | Crash | Trim | LettersDone
+Step = Fetch | Acknowledge | Stage | EndTransaction | EndSession | Written | Pass | Crash | Trim | LettersDone

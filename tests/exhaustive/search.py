@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from shareq.protocol.share import TERMINAL, AcknowledgeType, AcquireMode
 from tests.exhaustive.form import digest
 from tests.exhaustive.ledger import Broken
-from tests.exhaustive.scope import Acknowledge, Fetch, LettersDone, Pass, Scope, Step, Written
+from tests.exhaustive.scope import Acknowledge, EndTransaction, Fetch, LettersDone, Pass, Scope, Step, Written
 from tests.exhaustive.steps import alphabet, is_possible
 from tests.exhaustive.world import World
 
@@ -154,6 +154,9 @@ def _working_off(world: World) -> Iterator[Step]:
         yield from _timers(world)
         if _is_worked_off(world):
             return
+        if world.ledger.staged:
+            yield EndTransaction(commit=world.outcome is not False)
+            yield from _settling(world)
         yield Fetch(0, AcquireMode.BATCH_OPTIMIZED, world.scope.log_end)
         for offset in sorted(world.ledger.held):
             yield Acknowledge(0, offset, offset, AcknowledgeType.ACCEPT)

@@ -9,10 +9,12 @@ from tests.exhaustive.scope import (
     Acknowledge,
     Crash,
     EndSession,
+    EndTransaction,
     Fetch,
     LettersDone,
     Pass,
     Scope,
+    Stage,
     Step,
     Trim,
     Written,
@@ -20,6 +22,7 @@ from tests.exhaustive.scope import (
 from tests.exhaustive.world import World
 
 ONE_RECORD = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
+STAGED = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT)
 SEVERAL = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.RENEW)
 """The types of acknowledgements for several records. GAP is left out, because its effect is that of REJECT."""
 
@@ -42,6 +45,8 @@ def _alphabet(scope: Scope) -> Iterator[Step]:
                 for kind in ONE_RECORD if first == last else SEVERAL:
                     yield Acknowledge(member, first, last, kind)
         yield EndSession(member)
+    if scope.transactions:
+        yield from _in_transactions(scope)
     yield Written("durable")
     yield Written("failed")
     yield Written("answer lost")
@@ -56,6 +61,16 @@ def _alphabet(scope: Scope) -> Iterator[Step]:
             yield Trim(log_start)
 
 
+def _in_transactions(scope: Scope) -> Iterator[Step]:
+    for member in range(scope.members):
+        for first in range(scope.log_end):
+            for kind in STAGED:
+                yield Stage(member, first, first, kind)
+        yield Stage(member, 0, scope.log_end - 1, AcknowledgeType.ACCEPT)
+    yield EndTransaction(commit=True)
+    yield EndTransaction(commit=False)
+
+
 def is_possible(step: Step, world: World) -> bool:
     """Return whether the step is possible, and no other one is equivalent."""
     ledger = world.ledger
@@ -64,10 +79,18 @@ def is_possible(step: Step, world: World) -> bool:
             return not step.member or _is_known(world)
         case Acknowledge():
             return _is_worth_it(step, world)
+        case Stage():
+            return world.outcome is None and _may_stage(step, world)
+        case EndTransaction():
+            return world.may_end(commit=step.commit)
         case EndSession():
             return any(step.member in members for members in ledger.believed.values())
         case Written():
-            return bool(world.writes)
+            # A client that got no answer to its staging aborts, and its leader has nothing to end.
+            unanswered = (
+                step.outcome == "answer lost" and bool(world.writes) and world.writes[0].write_id in world.stagings
+            )
+            return bool(world.writes) and not unanswered
         case Pass():
             deadline = world.core.next_deadline_ms()
             if deadline is None:
@@ -84,6 +107,18 @@ def is_possible(step: Step, world: World) -> bool:
 def _is_known(world: World) -> bool:
     """Return True if the first member has been seen: until then it stands for all members."""
     return bool(world.ledger.believed) or world.core.end_offset > 0
+
+
+def _may_stage(step: Stage, world: World) -> bool:
+    """Return True if the member has the records, or believes so, and has not acknowledged them without a transaction
+    before, which may have been durable.
+    """
+    ledger, offsets = world.ledger, range(step.first, step.last + 1)
+    if step.first == step.last and step.kind is AcknowledgeType.ACCEPT and not world.rightly(step):
+        return step.member in ledger.believed.get(step.first, ())
+    if any(offset in ledger.may_be_finished or offset in ledger.may_be_dead for offset in offsets):
+        return False
+    return all(ledger.may_acknowledge(step.member, offset) for offset in offsets)
 
 
 def _is_worth_it(step: Acknowledge, world: World) -> bool:

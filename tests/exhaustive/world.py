@@ -5,6 +5,7 @@ The leader is the product's `SharePartition`, its state is kept by the product's
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.share.core.dates import DatedRange
@@ -15,6 +16,7 @@ from shareq.coordinator.ports import RecordDelays, RedeliveryBackoff, ShareGroup
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.coordinator.share.staged import Staged
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import TERMINAL, AcknowledgeType, AcquireMode, RecordState
 from tests.exhaustive.ledger import Broken, Ledger
@@ -23,11 +25,13 @@ from tests.exhaustive.scope import (
     Acknowledge,
     Crash,
     EndSession,
+    EndTransaction,
     Fetch,
     LettersDone,
     Pass,
     Scope,
     Span,
+    Stage,
     Step,
     Trim,
     Written,
@@ -39,6 +43,7 @@ TOPIC: Final = "t"
 BEGIN_MS: Final = 1_000_000
 EVERYTHING: Final = 100
 LONGEST_MS: Final = 1_000
+PRODUCER: Final = 7
 
 
 class World:
@@ -60,6 +65,9 @@ class World:
         self.writes: list[WriteState] = []
         self.letters: list[DeadLetter] = []
         self.all_durable = True  # nothing is in the leader's memory alone
+        self.epoch = 0  # of the producer, another one for each transaction
+        self.outcome: bool | None = None  # of the transaction, once its end was decided: True for a commit
+        self.stagings: set[int] = set()  # state writes
         self.core = self._leader()
 
     # -- durable state
@@ -81,6 +89,7 @@ class World:
             write.delivery_complete_count,
             write.batches,
             write.delays,
+            write.staged,
         )
         if result.response.code is not ErrorCode.NONE:
             raise Broken(f"the coordinator refuses {write}: {result.response}")
@@ -110,6 +119,7 @@ class World:
             log_end_offset=self.scope.log_end,
             now_ms=self.now_ms,
             delays=found.delays,
+            staged=found.staged,
         )
         if error is not ErrorCode.NONE:
             raise Broken(f"what was persisted cannot be loaded: {error.name}, {found}")
@@ -127,6 +137,8 @@ class World:
                 self._fetch(step)
             case Acknowledge():
                 self._acknowledge(step)
+            case Stage() | EndTransaction():
+                self._in_transaction(step)
             case EndSession():
                 self._end_session(step)
             case Written():
@@ -141,6 +153,7 @@ class World:
                 self.log_start = step.log_start
                 self.ledger.trimmed(step.log_start)
                 self.all_durable = False
+        self._begin_transaction()
         if not isinstance(step, Crash) and self.core.start_offset < start:
             raise Broken(f"the start offset went back from {start} to {self.core.start_offset}")
         if check:
@@ -202,7 +215,9 @@ class World:
     def _is_free(self, offset: int) -> bool:
         """Return True if nothing is in the way of a record, as far as an observer can know."""
         ledger, keys = self.ledger, self.scope.keys
-        if ledger.is_over(offset, ()) or offset in ledger.held or ledger.waiting.get(offset, (0, 0))[0] > self.now_ms:
+        if ledger.is_over(offset, ()) or offset in ledger.held or offset in ledger.staged:
+            return False
+        if ledger.waiting.get(offset, (0, 0))[0] > self.now_ms:
             return False
         if self.scope.backoff_ms and offset in ledger.attempts_before:
             return False  # what a crash left unanswered may have made it wait
@@ -284,6 +299,50 @@ class World:
         for offset in range(step.first, step.last + 1):
             if not self.ledger.may_acknowledge(step.member, offset):
                 self.ledger.believed.get(offset, set()).discard(step.member)
+
+    def _begin_transaction(self) -> None:
+        """Begin another transaction if the last one has ended."""
+        if self.outcome is not None and not self.ledger.staged:
+            self.outcome, self.epoch = None, self.epoch + 1
+
+    def _in_transaction(self, step: Stage | EndTransaction) -> None:
+        if isinstance(step, Stage):
+            self._stage(step)
+        else:
+            self._end_transaction(commit=step.commit)
+
+    def _stage(self, step: Stage) -> None:
+        batch = AckBatch(step.first, step.last, (int(step.kind),))
+        outcome = self.core.stage(_name(step.member), (PRODUCER, self.epoch), [batch], self.now_ms)
+        if not self.rightly(step):
+            if outcome.error is ErrorCode.NONE:
+                raise Broken(f"{step} was granted")
+            self.ledger.believed.get(step.first, set()).discard(step.member)
+            return
+        if outcome.write_id is None:
+            raise Broken(f"{outcome.error.name} to {step}, which is right")
+        self.stagings.add(outcome.write_id)
+        self.ledger.staging(step.member, step.first, step.last, step.kind, outcome.write_id)
+        self._take(outcome.effects)
+
+    def rightly(self, step: Stage) -> bool:
+        """Return True if the member has the records."""
+        return all(self.ledger.may_acknowledge(step.member, at) for at in range(step.first, step.last + 1))
+
+    def may_end(self, *, commit: bool) -> bool:
+        """Return True if the transaction may be ended so: nothing of it is being written, as the shell sees to."""
+        ledger = self.ledger
+        under_way = any(holder.stages for holder in ledger.held.values())
+        under_way = under_way or any(staged.write is not None for staged in ledger.staged.values())
+        return bool(ledger.staged) and not under_way and self.outcome in (None, commit)
+
+    def _end_transaction(self, *, commit: bool) -> None:
+        outcome = self.core.end_transaction((PRODUCER, self.epoch), self.now_ms, commit=commit)
+        if outcome.write_id is None:
+            raise Broken(f"{outcome.error.name} to the end of a transaction")
+        self.outcome = commit
+        self.ledger.ending(outcome.write_id, commit=commit)
+        self._take(outcome.effects)
 
     def _end_session(self, step: EndSession) -> None:
         effects = self.core.release_acquired_records(_name(step.member), self.now_ms)
@@ -400,8 +459,13 @@ class World:
             holder is None or owner != _name(holder.member) or deadline_ms != holder.deadline_ms
         ):
             raise Broken(f"offset {offset} is {owner}'s until {deadline_ms}, but {holder} knows of it")
+        if (state is RecordState.TX_PENDING and not row.pending) is not self._is_staged(offset, row):
+            raise Broken(f"offset {offset} is {state.name}, but {self.ledger.staged.get(offset)} is staged")
         if holder is not None and state is not RecordState.ACQUIRED and not row.pending:
             raise Broken(f"offset {offset} is {state.name}, but {holder}")
+
+    def _is_staged(self, offset: int, row: RangeView) -> bool:
+        return offset in self.ledger.staged and not row.pending
 
     def _check_persisted(self) -> None:
         """Check that a leader that loads now knows the same as this leader, except for locks."""
@@ -418,8 +482,16 @@ class World:
                 here: tuple[int, int] = (row.state, row.delivery_count)
                 if row.state is RecordState.ACQUIRED:
                     here = (RecordState.AVAILABLE, row.delivery_count - 1)
+                if row.state is RecordState.TX_PENDING:
+                    here = (RecordState.AVAILABLE, row.delivery_count)
                 if offset >= state.start_offset and known != here:
                     raise Broken(f"offset {offset}: {known} is persisted, {here} is known")
+        if _by_offset(state.staged) != _by_offset(self.core.staged()):
+            raise Broken(f"{state.staged} is persisted as staged, {self.core.staged()} is known")
+
+
+def _by_offset(rows: Sequence[Staged]) -> dict[int, tuple[int, ...]]:
+    return {offset: row[2:] for row in rows for offset in range(row.first_offset, row.last_offset + 1)}
 
 
 def _name(member: int) -> str:

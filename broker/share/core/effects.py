@@ -7,6 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from shareq.coordinator.share.delays import Delay
+from shareq.coordinator.share.staged import Staged
 from shareq.coordinator.share.state_batches import StateBatch as StateBatch  # what is persisted
 
 
@@ -15,7 +16,8 @@ class WriteState:
     """A change to persist. The shell answers with `SharePartition.on_state_written(write_id, error)` exactly once.
 
     `start_offset` is the start offset before this write's own commit moves it. `batches` are ascending and disjoint. So
-    are `delays`, which hold for available records among them, in monotonic time.
+    are `delays`, which hold for available records among them, in monotonic time. `staged` has the changes of
+    acknowledgements in transactions.
     """
 
     write_id: int
@@ -25,6 +27,7 @@ class WriteState:
     delivery_complete_count: int
     batches: tuple[StateBatch, ...]
     delays: tuple[Delay, ...] = ()
+    staged: tuple[Staged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

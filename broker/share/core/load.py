@@ -12,7 +12,13 @@ from shareq.coordinator.share.delays import Delay
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import RecordState
 
-_PERSISTED = {state.value: state for state in RecordState if state is not RecordState.ACQUIRED}
+_NEVER_PERSISTED = (RecordState.ACQUIRED, RecordState.TX_PENDING)
+_PERSISTED = {state.value: state for state in RecordState if state not in _NEVER_PERSISTED}
+
+
+def persisted_state(state: RecordState) -> RecordState:
+    """Return the state as which a loaded record is persisted: AVAILABLE for one that is TX_PENDING."""
+    return RecordState.AVAILABLE if state is RecordState.TX_PENDING else state
 
 
 def load_window(

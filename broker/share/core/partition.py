@@ -52,6 +52,7 @@ from shareq.broker.share.core.writes import StateChange, finish_dead, release
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.staged import TYPES, Staged, end_of
 from shareq.protocol.ack_delays import Later
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.keys import KeyHashes
@@ -214,6 +215,7 @@ class SharePartition:
         persisted: bool = True,
         now_ms: int = 0,
         delays: Sequence[Delay] = (),
+        staged: Sequence[Staged] = (),
     ) -> ErrorCode:
         """Take over the persisted state; return NONE, or UNKNOWN_SERVER_ERROR when the state contradicts itself.
 
@@ -221,12 +223,16 @@ class SharePartition:
         be written first (`pending_start_write`). State beyond `log_end_offset` (exclusive) belongs to records that a
         power loss destroyed; it is dropped, and `lost_tail` becomes True. A start offset below `log_start_offset` stays
         until a read is refused (`on_log_start_moved`). `delays`, in monotonic time, hold for available records among
-        `batches` with the same delivery count.
+        `batches` with the same delivery count; so do `staged`, the acknowledgements in transactions.
         """
         loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset), now_ms, delays)
         if isinstance(loaded, ErrorCode):
             return loaded
         self._window, self.lost_tail = loaded
+        if staged:
+            from shareq.broker.share.core.transactions.staging import stage_loaded  # for transactions alone
+
+            stage_loaded(self._window, staged)
         self._order = self._ordered_as = None
         self._wait(delays)
         advance_start(self._window)
@@ -584,6 +590,46 @@ class SharePartition:
             return AckOutcome(ErrorCode.NONE)
         return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
 
+    def stage(
+        self, member_id: str, producer: tuple[int, int], batches: Sequence[Acknowledged], now_ms: int
+    ) -> AckOutcome:
+        """Acknowledge acquired records in the transaction of a producer, named by its id and epoch (KIP-1289's draft).
+
+        They are TX_PENDING until `end_transaction`. Errors as in `acknowledge`; INVALID_REQUEST for a type that cannot
+        be staged.
+        """
+        from shareq.broker.share.core.transactions.staging import Staging
+
+        self.lapsed.discard(member_id)
+        if not all(TYPES.issuperset(ack.acknowledge_types) for ack in batches):
+            return AckOutcome(ErrorCode.INVALID_REQUEST)
+        change = StateChange(self._next_write_id())
+        request = Staging(self._window, self._locks, self.settings, member_id, change, now_ms, producer)
+        error = request.apply(batches)
+        if error is not ErrorCode.NONE:
+            return AckOutcome(error)
+        request.complete()
+        return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
+
+    def end_transaction(self, producer: tuple[int, int], now_ms: int, *, commit: bool) -> AckOutcome:
+        """End the acknowledgements that were staged by the producer up to this epoch. A state write is always begun.
+
+        CONCURRENT_TRANSACTIONS, with nothing changed, if one of them is still being written or ended.
+        """
+        from shareq.broker.share.core.transactions.ending import resolve
+
+        change = StateChange(self._next_write_id())
+        if not resolve(self._window, producer, change, self.settings, now_ms, commit=commit):
+            return AckOutcome(ErrorCode.CONCURRENT_TRANSACTIONS)
+        change.staged = (end_of(*producer),)
+        return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
+
+    def staged(self) -> Sequence[Staged]:
+        """Return the acknowledgements in transactions that have not ended, ascending."""
+        from shareq.broker.share.core.transactions.staging import staged_in
+
+        return staged_in(self._window)
+
     def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
         """Release everything the member holds, because its share session ended. Takes effect once the state is
         written.
@@ -711,7 +757,7 @@ class SharePartition:
 
     def _write_of(self, change: StateChange) -> WriteState:
         rows, count = tuple(change.state_batches), self._window.delivery_complete_count
-        return self._write(change.write_id, rows, count, tuple(change.delays))
+        return self._write(change.write_id, rows, count, tuple(change.delays), tuple(change.staged))
 
     def _write(
         self,
@@ -719,11 +765,10 @@ class SharePartition:
         batches: tuple[StateBatch, ...],
         delivery_complete_count: int,
         delays: tuple[Delay, ...] = (),
+        staged: tuple[Staged, ...] = (),
     ) -> WriteState:
-        start_offset = self._window.start_offset
-        return WriteState(
-            write_id, self._state_epoch, self.leader_epoch, start_offset, delivery_complete_count, batches, delays
-        )
+        start, count = self._window.start_offset, delivery_complete_count
+        return WriteState(write_id, self._state_epoch, self.leader_epoch, start, count, batches, delays, staged)
 
     def _next_write_id(self) -> int:
         self._last_write_id += 1

@@ -17,6 +17,7 @@ from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
+from shareq.coordinator.share.staged import NONE_STAGED, Staged
 from shareq.protocol.share import RecordState
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class StateChange:
 
     `acknowledged` (records by type), `session_releases` and `given_up` are counted once the change is durable; `dead`
     are the records that are dead then. `delays`, ascending, has the records that wait for a time after the write has
-    succeeded or failed.
+    succeeded or failed. `staged` has the changes of acknowledgements in transactions.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class StateChange:
         "delays",
         "given_up",
         "session_releases",
+        "staged",
         "state_batches",
         "touched",
         "write_id",
@@ -51,6 +53,7 @@ class StateChange:
         self.given_up: list[GivenUpRange] = []
         self.dead: list[DeadLetter] = []
         self.delays: list[Delay] = []
+        self.staged: Sequence[Staged] = NONE_STAGED
 
     def touch(self, batch: Batch, first: int, last: int) -> None:
         """Add `first..last`, with records that have become pending, to `touched`."""

@@ -12,6 +12,7 @@ from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
+from shareq.coordinator.share.staged import Staged
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 T = TypeVar("T")
@@ -74,6 +75,7 @@ class MemoryShareStates:
         start_offset: int,
         batches: Sequence[StateBatch],
         delays: Sequence[Delay] = (),
+        staged: Sequence[Staged] = (),
     ) -> Pending[ErrorCode]:
         error = self._note("replace", key, state_epoch, start_offset, tuple(batches))
         if not error:

@@ -19,6 +19,7 @@ from shareq.broker.topics.leaders import Leader, Node
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
+from shareq.coordinator.share.staged import Staged
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated import (
     delete_share_group_state,
@@ -132,6 +133,7 @@ class StatesElsewhere:
         start_offset: int,
         batches: Sequence[StateBatch],
         delays: Sequence[Delay] = (),
+        staged: Sequence[Staged] = (),
     ) -> Pending[ErrorCode]:
         raise AssertionError("no log is cut here")
 

@@ -18,9 +18,11 @@ from shareq.protocol.share import RecordState
 DELAYED: Final = "delayed"
 WAITING: Final = "waiting"
 STATES: Final = ("available", "delayed", "waiting", "acquired", "acknowledged", "archiving", "archived")
-"""The values of `RecordRange.state`: Kafka's names, and two for available records that cannot be acquired now."""
+"""The values of `RecordRange.state`: Kafka's names, and two for available records that cannot be acquired now. A record
+whose transaction is open is shown as acquired, by no member.
+"""
 
-_NAMES: Final = {state: state.name.lower() for state in RecordState}
+_NAMES: Final = {state: state.name.lower() for state in RecordState} | {RecordState.TX_PENDING: "acquired"}
 _last_offset = itemgetter(1)
 
 

@@ -11,11 +11,20 @@ from shareq.protocol.share import AcknowledgeType, RecordState
 LEGAL: Final[dict[RecordState, frozenset[RecordState]]] = {
     RecordState.AVAILABLE: frozenset({RecordState.ACQUIRED}),
     RecordState.ACQUIRED: frozenset(
-        {RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED}
+        {
+            RecordState.AVAILABLE,
+            RecordState.ACKNOWLEDGED,
+            RecordState.ARCHIVING,
+            RecordState.ARCHIVED,
+            RecordState.TX_PENDING,
+        }
     ),
     RecordState.ACKNOWLEDGED: frozenset(),
     RecordState.ARCHIVING: frozenset({RecordState.ARCHIVED}),
     RecordState.ARCHIVED: frozenset(),
+    RecordState.TX_PENDING: frozenset(
+        {RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED}
+    ),
 }
 
 GIVEN_UP: Final = frozenset({RecordState.ARCHIVING, RecordState.ARCHIVED})

@@ -27,6 +27,8 @@ ALLOWED = {
     (ACQUIRED, ARCHIVING),
     (ACQUIRED, ARCHIVED),
     (ARCHIVING, ARCHIVED),
+    (ACQUIRED, RecordState.TX_PENDING),
+    *((RecordState.TX_PENDING, after) for after in (AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED)),
 }
 
 
@@ -34,7 +36,8 @@ ALLOWED = {
 def test_every_pair_of_states_is_a_legal_transition_or_raises(before: RecordState, after: RecordState) -> None:
     """Legal is Available -> Acquired -> Available, Acknowledged or Archived, of which the last two are final (KIP-932).
 
-    A dead record is Archiving before it is Archived (KIP-1191).
+    A dead record is Archiving before it is Archived (KIP-1191). One acknowledged in a transaction is pending until that
+    ends (KIP-1289's draft).
     """
     if (before, after) in ALLOWED:
         assert transition(before, after) is after
@@ -52,7 +55,7 @@ def test_persisted_numbers_are_kip_932s_delivery_states() -> None:
     """The numbers are 0 available, 2 acknowledged, 4 archived (KIP-932, WriteShareGroupState), and 3 archiving
     (KIP-1191).
     """
-    assert [state.value for state in RecordState] == [0, 1, 2, 3, 4]
+    assert [state.value for state in RecordState] == [0, 1, 2, 3, 4, 5]
 
 
 def test_acknowledge_types_lead_to_their_states() -> None:
