@@ -31,7 +31,7 @@ from shareq.broker.log.manager import LogManager, note_addresses
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
 from shareq.broker.log.upkeep import CheckTimes
 from shareq.broker.metadata.changes import MetaDb, ResourceName
-from shareq.broker.metadata.features import TRANSACTION_VERSION
+from shareq.broker.metadata.features import SHARE_TRANSACTIONS, TRANSACTION_VERSION
 from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
@@ -45,13 +45,15 @@ from shareq.protocol.primitives import uuid_to_text
 if TYPE_CHECKING:
     from shareq.broker.foundation.loop.turns import Turns
     from shareq.broker.ground import ShareStateStore
+    from shareq.broker.log.markers import TransactionMarker
     from shareq.broker.network.connection import Connection
     from shareq.broker.redrive.service import RedriveService
     from shareq.broker.services import Services
     from shareq.broker.share.dlq.broker_queues import BrokerQueues
+    from shareq.broker.share_transactions import ShareTransactions
     from shareq.broker.transactions.names import ProducerNames
     from shareq.broker.transactions.service import TransactionService
-    from shareq.protocol.errors import ApiError
+    from shareq.protocol.errors import ApiError, ErrorCode
 
 logger = logging.getLogger(__name__)
 
@@ -234,6 +236,7 @@ class DataFolderGround:
             verifies=lambda: self.configs.broker.transaction_partition_verification_enable,
             settings=transaction_coordinator_settings(config),
             most_per_owner=config.shareq_max_transactional_ids_per_principal,
+            end_in_share=self._end_in_share,
             intervals=CleanupIntervals(
                 config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
                 config.transaction_remove_expired_transaction_cleanup_interval_ms,
@@ -241,6 +244,28 @@ class DataFolderGround:
         )
         services.made.of_ground.append(made)
         return made
+
+    @cached_property
+    def share_transactions(self) -> ShareTransactions:
+        """Return the service of share groups' acknowledgements in transactions."""
+        from shareq.broker.share_transactions import ShareTransactions
+
+        services = self._opened_by
+        return ShareTransactions(
+            self._env,
+            services.share.partitions,
+            services.share_states,
+            self.metadata,
+            self.logs,
+            lambda: self.transactions,
+        )
+
+    def _end_in_share(self, place: int, marker: TransactionMarker) -> Pending[ErrorCode] | None:
+        """End a transaction in a partition of `__share_group_state`; None if there can be none."""
+        states = self._opened_by.share_states
+        if not self.metadata.features.get(SHARE_TRANSACTIONS, 0) and not states.has_staged:
+            return None
+        return self.share_transactions.end(place, marker)
 
     @cached_property
     def redrives(self) -> RedriveService:

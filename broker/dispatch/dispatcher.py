@@ -98,7 +98,7 @@ class Dispatcher:
         except ValueError:
             raise CloseConnection(f"unknown API key {api_key} (version {version})") from None
         row = self.handlers.get(known)
-        if row is None:
+        if row is None or (row.feature and not self._services.metadata.features.get(row.feature, 0)):
             raise CloseConnection(f"API key {api_key} ({known.name}) is not served")
         if version not in row.served:
             raise CloseConnection(

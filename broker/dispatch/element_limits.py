@@ -54,6 +54,7 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     # of one partition are bounded in share/acknowledgements.py, partitions in share/core/sessions.py
     ApiKey.SHARE_FETCH: PARTITIONS,
     ApiKey.SHARE_ACKNOWLEDGE: PARTITIONS,
+    ApiKey.TXN_SHARE_ACKNOWLEDGE: PARTITIONS,
     # all topics, groups or resources
     ApiKey.METADATA: 100_000,  # a client that follows every topic
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: RESOURCES,  # they are put in order in one turn

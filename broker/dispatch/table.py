@@ -11,14 +11,22 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.foundation.handler_rows import HandlerRow, VersionRange
+from shareq.broker.metadata.features import SHARE_TRANSACTIONS
 from shareq.protocol.api_keys import ApiKey
 
 
 def _row(
-    module: str, first: int, last: int, *, advertised_first: int | None = None, own: bool = False, ends: bool = False
+    module: str,
+    first: int,
+    last: int,
+    *,
+    advertised_first: int | None = None,
+    own: bool = False,
+    ends: bool = False,
+    feature: str = "",
 ) -> HandlerRow:
     advertised = VersionRange(first if advertised_first is None else advertised_first, last)
-    return HandlerRow(f"shareq.broker.handlers.{module}", VersionRange(first, last), advertised, own, ends)
+    return HandlerRow(f"shareq.broker.handlers.{module}", VersionRange(first, last), advertised, own, ends, feature)
 
 
 HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
@@ -104,4 +112,5 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.DESCRIBE_REDRIVES: _row("redrive.describe_redrives", 0, 0, own=True, ends=True),
     ApiKey.CANCEL_REDRIVE: _row("redrive.cancel_redrive", 0, 0, own=True),
     ApiKey.MOVE_USER_SCRAM_CREDENTIALS: _row("access.move_user_scram_credentials", 0, 0, own=True),
+    ApiKey.TXN_SHARE_ACKNOWLEDGE: _row("share.txn_share_acknowledge", 0, 0, own=True, feature=SHARE_TRANSACTIONS),
 }

@@ -22,7 +22,8 @@ class HandlerRow(NamedTuple):
     The advertised range may reach below the served one: clients on old librdkafka test for fixed versions that no
     client sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection. `own`: an RPC of
     shareq itself, which ApiVersions names only to shareq's clients. `ends_with_client`: a handler that waits or
-    pauses may be dropped when its client disconnects, as it changes nothing that could be left half done.
+    pauses may be dropped when its client disconnects, as it changes nothing that could be left half done. `feature`:
+    the RPC is served only with a level above 0 of this feature.
     """
 
     module: str
@@ -30,6 +31,7 @@ class HandlerRow(NamedTuple):
     advertised: VersionRange
     own: bool = False
     ends_with_client: bool = False
+    feature: str = ""
 
     def within(self, first: int, last: int) -> HandlerRow:
         """Return the row with other served versions. The advertised versions below them stay, since no client sends

@@ -132,6 +132,19 @@ class ShareGroupService:
             lambda error: share_group_error_entry(group_id, error, "The coordinator's log could not be written."),
         )
 
+    def member_error(self, group_id: str, member_id: str, member_epoch: int) -> Pending[ErrorCode]:
+        """Return why the member is not in the group with this epoch, or the one before; NONE if it is.
+
+        Errors: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, and those of the coordinator's partition.
+        """
+        if not self._groups.partitions.count:
+            return completed(ErrorCode.GROUP_ID_NOT_FOUND)
+        return self._groups.schedule(
+            group_id,
+            lambda shard: shard.share.member_error(group_id, member_id, member_epoch),
+            lambda error: error,
+        )
+
     def stop(self) -> None:
         """Keep members whose connections end from now on, because the broker itself closes them."""
         self._connections.stop()

@@ -3,7 +3,8 @@
 Clients use only transaction.version; share.version and group.version show operators and handlers if share groups and
 the consumer group protocol are on. From share.version 2 on, share groups have dead letters (KIP-1191). Levels are
 Apache Kafka 4.4.0's: metadata.version 33 is its 4.4-IV2, 30 was that of 4.3.1. Three of its features do not exist
-here: streams.version, eligible.leader.replicas.version and kraft.version.
+here: streams.version, eligible.leader.replicas.version and kraft.version. A feature of our own is named to our own
+clients alone, unless it is on.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ METADATA_VERSION: Final = "metadata.version"
 SHARE_VERSION: Final = "share.version"
 GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
+SHARE_TRANSACTIONS: Final = "shareq.share.transactions"
 
 
 SHARE_GROUPS: Final = 1
@@ -28,11 +30,15 @@ CONTROLLERS_UNREGISTER: Final = 33
 
 
 class Feature(NamedTuple):
-    """A feature's lowest and highest level, both inclusive, and its level in a new data folder. Level 0 means off."""
+    """A feature's lowest and highest level, both inclusive, and its level in a new data folder. Level 0 means off.
+
+    `own`: shareq's own.
+    """
 
     lowest: int
     highest: int
     initial: int
+    own: bool = False
 
 
 FEATURES: Final[Mapping[str, Feature]] = {
@@ -40,6 +46,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     TRANSACTION_VERSION: Feature(0, 2, 2),
     GROUP_VERSION: Feature(0, 1, 1),
     SHARE_VERSION: Feature(0, 2, 2),
+    SHARE_TRANSACTIONS: Feature(0, 1, 0, own=True),
 }
 
 

@@ -379,7 +379,8 @@ class MetadataStore:
         if meta.get(_FORMAT) != str(FORMAT_VERSION):
             changes.append(PutMeta(_FORMAT, str(FORMAT_VERSION)))
         # Also features this release has and the database's did not.
-        initial = {name: feature.initial for name, feature in FEATURES.items() if name not in self._state.features}
+        new = {name: feature for name, feature in FEATURES.items() if name not in self._state.features}
+        initial = {name: feature.initial for name, feature in new.items() if feature.initial}
         asked = {name: self._on(name) if level is None else level for name, level in requested.items()}
         changes += self._feature_changes({**initial, **asked})
         if changes:

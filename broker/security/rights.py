@@ -163,4 +163,5 @@ RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     # The client that started the redrive needs no right.
     ApiKey.CANCEL_REDRIVE: (ALTER_CLUSTER,),
     ApiKey.MOVE_USER_SCRAM_CREDENTIALS: (ALTER_CLUSTER,),
+    ApiKey.TXN_SHARE_ACKNOWLEDGE: (WRITE_TRANSACTION, READ_GROUP, READ_TOPIC),
 }

@@ -133,6 +133,12 @@ class TransactionCoordinatorService:
             self._timeouts.after(self._intervals.timed_out_ms, self._abort_timed_out)
         return added
 
+    def may_write(self, writer: tuple[str, int, int], at: TopicPartition) -> ErrorCode:
+        """Return NONE if the partition is in the open transaction of this transactional id, producer id and epoch now;
+        else an error. Markers that are decided later are written later.
+        """
+        return self._partition(writer[0]).shard.verify_partition(*writer, at).response
+
     def verify_partitions(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Iterable[TopicPartition]
     ) -> Pending[dict[TopicPartition, ErrorCode]]:

@@ -21,7 +21,7 @@ from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import WriteMarkers
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.names import CONSUMER_OFFSETS
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,8 @@ class MarkerWriter:
 
     `commits` and `aborts` count its transactions, except empty ones, which have no partition. `markers_to_retry`
     could not be written and are tried again; `ends_to_retry` are transactions whose last record could not be
-    written. `end_in_group` ends a transaction in a partition of the group coordinator's topic, which has the log.
+    written. `end_in_group` ends a transaction in a partition of the group coordinator's topic, which has the log;
+    `end_in_share` in one of the share coordinator's topic, where no marker is needed. None: it has no transactions.
     """
 
     def __init__(
@@ -60,12 +61,14 @@ class MarkerWriter:
         env: Environment,
         begin: Begin,
         end_in_group: Callable[[int, TransactionMarker, MarkedLog], Pending[ErrorCode]],
+        end_in_share: Callable[[int, TransactionMarker], Pending[ErrorCode] | None],
     ) -> None:
         self._lookup = lookup
         self._clock = env.clock
         self._breathe = env.budget.breathe
         self._begin = begin
         self._end_in_group = end_in_group
+        self._end_in_share = end_in_share
         self._stopped = False
         self.commits = 0
         self.aborts = 0
@@ -87,6 +90,8 @@ class MarkerWriter:
             return completed(log)
         if at.topic == CONSUMER_OFFSETS:
             return self._end_in_group(at.partition, marker, log)
+        if at.topic == SHARE_GROUP_STATE and (ended := self._end_in_share(at.partition, marker)) is not None:
+            return ended
         pending: Pending[ErrorCode] = Pending()
         outcome = append_marker(log, marker, now_wall_ms=self._clock.wall_ms(), on_durable=pending.complete)
         if isinstance(outcome, ErrorCode):

@@ -50,12 +50,13 @@ class TransactionService(Service):
         settings: TransactionCoordinatorSettings,
         intervals: CleanupIntervals,
         most_per_owner: int,
+        end_in_share: Callable[[int, TransactionMarker], Pending[ErrorCode] | None] = lambda _at, _marker: None,
     ) -> None:
         def end_in_group(partition: int, marker: TransactionMarker, log: MarkedLog) -> Pending[ErrorCode]:
             return group_partitions().get(partition).end_transaction(marker, log)
 
         clock = host.env.clock
-        self.markers = MarkerWriter(lookup, host.env, begin, end_in_group)
+        self.markers = MarkerWriter(lookup, host.env, begin, end_in_group, end_in_share)
         self.coordinator = TransactionCoordinatorService(
             host=host,
             internal_topics=internal_topics,

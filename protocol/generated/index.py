@@ -92,6 +92,7 @@ class ApiKey(IntEnum):
     DESCRIBE_REDRIVES = 29554
     CANCEL_REDRIVE = 29555
     MOVE_USER_SCRAM_CREDENTIALS = 29556
+    TXN_SHARE_ACKNOWLEDGE = 29557
 
 
 # key: (module, name, lowest version, highest, first flexible, highest is unstable, listeners)
@@ -185,4 +186,5 @@ APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {
     29554: ("describe_redrives", "DescribeRedrives", 0, 0, 0, False, ("broker",)),
     29555: ("cancel_redrive", "CancelRedrive", 0, 0, 0, False, ("broker",)),
     29556: ("move_user_scram_credentials", "MoveUserScramCredentials", 0, 0, 0, False, ("broker",)),
+    29557: ("txn_share_acknowledge", "TxnShareAcknowledge", 0, 0, 0, False, ("broker",)),
 }

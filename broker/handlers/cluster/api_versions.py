@@ -7,7 +7,8 @@ features with lowest level 0 are left out, because older clients fail on them. A
 finalized. v5: a client names both cluster and broker, or neither; only one of them gets INVALID_REQUEST. Unless both
 are this broker's, the client gets REBOOTSTRAP_REQUIRED.
 
-Here: the answer to a client with the software name `shareq` has shareq's own RPCs, too (ADR 11).
+Here: the answer to a client with the software name `shareq` has shareq's own RPCs and features, too (ADR 11). An RPC
+that needs a feature is named while the feature is on.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
             ApiVersion(api_key=key, min_version=row.advertised.first, max_version=row.advertised.last)
             for key, row in sorted(ctx.services.ground.handlers.items())
             if is_ours or not row.own
+            if not row.feature or ctx.services.metadata.features.get(row.feature, 0)
         ]
     )
     if ctx.api_version >= 3:
-        _add_features(ctx, response)
+        _add_features(ctx, response, is_ours=is_ours)
     return response
 
 
@@ -66,12 +68,13 @@ def _meant_for_another(ctx: RequestContext, request: ApiVersionsRequest) -> Erro
     return ErrorCode.NONE if meant else ErrorCode.REBOOTSTRAP_REQUIRED
 
 
-def _add_features(ctx: RequestContext, response: ApiVersionsResponse) -> None:
+def _add_features(ctx: RequestContext, response: ApiVersionsResponse, *, is_ours: bool) -> None:
     metadata = ctx.services.metadata
     response.supported_features = [
         SupportedFeatureKey(name=name, min_version=feature.lowest, max_version=feature.highest)
         for name, feature in FEATURES.items()
         if ctx.api_version >= 4 or feature.lowest > 0
+        if is_ours or not feature.own or metadata.features.get(name, 0)
     ]
     response.finalized_features_epoch = metadata.features_epoch
     response.finalized_features = [

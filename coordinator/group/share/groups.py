@@ -192,6 +192,19 @@ class ShareGroups:
             return CoordinatorResult(share_group_error_entry(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
         return CoordinatorResult(share_group_entry(group, self._metadata))
 
+    def member_error(self, group_id: str, member_id: str, member_epoch: int) -> CoordinatorResult[ErrorCode]:
+        """Return why the member is not in the group with this epoch, or with the one before, whose successor it may not
+        know yet. Errors: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
+        """
+        group = self.group(group_id)
+        if group is None:
+            return CoordinatorResult(ErrorCode.GROUP_ID_NOT_FOUND)
+        if member_id not in group.members:
+            return CoordinatorResult(ErrorCode.UNKNOWN_MEMBER_ID)
+        current = group.current_of(member_id)
+        known = member_epoch > JOIN_EPOCH and member_epoch in (current.member_epoch, current.previous_member_epoch)
+        return CoordinatorResult(ErrorCode.NONE if known else ErrorCode.STALE_MEMBER_EPOCH)
+
     def initialized_partitions(self, group_id: str) -> CoordinatorResult[TopicsById]:
         """Return the partitions of existing topics with share state of the group; none if the group does not exist."""
         group = self.group(group_id)

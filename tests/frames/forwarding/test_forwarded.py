@@ -463,3 +463,10 @@ def test_a_created_topic_is_not_waited_for_when_the_cluster_falls_silent(
     request = CreateTopicsRequest([CreatableTopic("late", 1, 1)], 5_000)
     row = world.ask(client, request, 7, CreateTopicsResponse).topics[0]
     assert (row.error_code, world.clock.now_ms() - began < 3_000) == (ErrorCode.NONE, True)
+
+
+def test_acknowledgements_in_transactions_are_not_offered(world: ForwardingWorld) -> None:
+    for software in ("other", "shareq"):
+        request = api_versions.ApiVersionsRequest(software, "1")
+        answer = world.ask(world.connect(), request, 4, _VERSIONS)
+        assert ApiKey.TXN_SHARE_ACKNOWLEDGE not in {row.api_key for row in answer.api_keys}

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from devtools.clients.wire import Caller
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.metadata.changes import DropAcl, PutAcl
+from shareq.broker.metadata.features import SHARE_TRANSACTIONS
 from shareq.broker.security.acls import Acl, PatternType, Permission, ResourceKind
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import Right
@@ -51,6 +52,7 @@ class AccessWorld(BrokerWorld):
     def __init__(self) -> None:
         super().__init__({"authorizer.class.name": STANDARD, "super.users": ADMIN})
         self.topic_id = self.create_topic(TOPIC).topic_id
+        self.folder.metadata.set_features({SHARE_TRANSACTIONS: 1})
         self.alice = self.connect()
         self.alice.side.principal = ALICE
         self.admin = self.connect()

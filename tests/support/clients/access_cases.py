@@ -71,6 +71,7 @@ from tests.support.clients.access_requests import (
     state_request,
     transactional_batch,
     txn_offset_commit_request,
+    txn_share_acknowledge_request,
 )
 from tests.support.clients.administration import RIGHT_CASES, alter_replica_log_dirs_request
 
@@ -370,6 +371,12 @@ CASES: Final = (
         (r.DESCRIBE_CLUSTER,),
     ),
     Case(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, alter_scram_request, (r.ALTER_CLUSTER,)),
+    Case(
+        ApiKey.TXN_SHARE_ACKNOWLEDGE,
+        0,
+        txn_share_acknowledge_request,
+        (r.WRITE_TRANSACTION, r.READ_GROUP, r.READ_TOPIC),
+    ),
     Case(ApiKey.START_REDRIVE, 0, _always(redrive_request(source_topic=TOPIC)), (r.READ_TOPIC, r.WRITE_TOPIC)),
     Case(ApiKey.START_REDRIVE, 0, _always(redrive_request(group_id=GROUP, target=1)), (r.READ_TOPIC, r.READ_GROUP)),
     Case(ApiKey.DESCRIBE_REDRIVES, 0, describe_redrives_request, (r.DESCRIBE_TOPIC,), _names_no_redrive),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated import (
@@ -32,7 +33,9 @@ from shareq.protocol.generated import (
     offset_for_leader_epoch,
     share_acknowledge,
     share_fetch,
+    share_group_heartbeat,
     txn_offset_commit,
+    txn_share_acknowledge,
     write_txn_markers,
 )
 from shareq.protocol.primitives import Message
@@ -60,6 +63,15 @@ def share_acknowledge_request(world: Access) -> Message:
     rpc = share_acknowledge
     part = rpc.AcknowledgePartition(0, [rpc.AcknowledgementBatch(0, 0, [1])])
     return rpc.ShareAcknowledgeRequest(GROUP, "m", 1, topics=[rpc.AcknowledgeTopic(world.topic_id, [part])])
+
+
+def txn_share_acknowledge_request(world: Access) -> Message:
+    joining = share_group_heartbeat.ShareGroupHeartbeatRequest(GROUP, "m", 0, subscribed_topic_names=[TOPIC])
+    joined: Any = world.as_admin(Case(ApiKey.SHARE_GROUP_HEARTBEAT, 1, lambda _: joining, ()))
+    rpc = txn_share_acknowledge
+    part = rpc.TxnShareAcknowledgePartition(0, [rpc.AcknowledgementBatch(0, 0, [1])])
+    topics = [rpc.TxnShareAcknowledgeTopic(world.topic_id, [part])]
+    return rpc.TxnShareAcknowledgeRequest(PRODUCER, GROUP, 1, 0, "m", joined.member_epoch, topics=topics)
 
 
 def configs_request(kind: int, name: str) -> Callable[[Access], Message]:

@@ -9,7 +9,7 @@ import pytest
 
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.changes import MetaChange
-from shareq.broker.metadata.features import FEATURES
+from shareq.broker.metadata.features import FEATURES, SHARE_TRANSACTIONS
 from shareq.broker.metadata.store import NewTopic
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
@@ -64,11 +64,24 @@ def test_requests_of_our_own_are_shown_to_clients_of_our_own(version: int) -> No
         ApiKey.DESCRIBE_REDRIVES,
         ApiKey.CANCEL_REDRIVE,
         ApiKey.MOVE_USER_SCRAM_CREDENTIALS,
+        ApiKey.TXN_SHARE_ACKNOWLEDGE,
     }
     assert all(key >= OURS_FROM for key in ours)
-    for name, expected in (("shareq", ours), ("apache-kafka-java", set()), ("shareq2", set())):
-        response = api_versions(World(), version, name)
-        assert {row.api_key for row in response.api_keys if row.api_key >= OURS_FROM} == expected
+    off = {ApiKey.TXN_SHARE_ACKNOWLEDGE}
+    for level, shown in ((0, ours - off), (1, ours)):
+        world = World({}, features={SHARE_TRANSACTIONS: level})
+        for name, expected in (("shareq", shown), ("apache-kafka-java", set()), ("shareq2", set())):
+            response = api_versions(world, version, name)
+            assert {row.api_key for row in response.api_keys if row.api_key >= OURS_FROM} == expected
+
+
+@pytest.mark.parametrize("software", ["shareq", "librdkafka"])
+@pytest.mark.parametrize("level", [0, 1])
+def test_features_of_our_own_are_shown_to_others_while_they_are_on(level: int, software: str) -> None:
+    response = api_versions(World({}, features={SHARE_TRANSACTIONS: level}), 4, software)
+    is_named = any(feature.name == SHARE_TRANSACTIONS for feature in response.supported_features)
+    assert is_named is (software == "shareq" or level == 1)
+    assert any(feature.name == SHARE_TRANSACTIONS for feature in response.finalized_features) is (level == 1)
 
 
 def test_features_before_version_4_leave_out_those_that_may_be_off(world: World) -> None:
@@ -77,7 +90,7 @@ def test_features_before_version_4_leave_out_those_that_may_be_off(world: World)
     three, four = api_versions(world, 3), api_versions(world, 4)
     assert [feature.name for feature in three.supported_features] == ["metadata.version"]
     assert {feature.name: (feature.min_version, feature.max_version) for feature in four.supported_features} == {
-        name: (feature.lowest, feature.highest) for name, feature in FEATURES.items()
+        name: (feature.lowest, feature.highest) for name, feature in FEATURES.items() if not feature.own
     }
     for response in (three, four):
         assert response.finalized_features_epoch == 1
