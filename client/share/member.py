@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.errors import ErrorCode, error_of, is_retriable
@@ -35,6 +35,14 @@ class Verdict(Enum):
     """Look the coordinator up again, then try again after a pause."""
     REFUSED = auto()
     """The group does not take this member; trying again would not help."""
+
+
+class ShareGroupMetadata(NamedTuple):
+    """A member as a transaction names it that acknowledges the member's records."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
 
 
 class ShareMember:

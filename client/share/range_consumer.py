@@ -22,7 +22,7 @@ from shareq.client.core.network import NetworkCore
 from shareq.client.errors import ClientError, is_transient
 from shareq.client.share.driver import ShareDriver, now_ms
 from shareq.client.share.leaders import Leader, ShareLeaders
-from shareq.client.share.member import ShareMember
+from shareq.client.share.member import ShareGroupMetadata, ShareMember
 from shareq.client.share.session import AckRange, AcquiredRange, FetchLimits, TopicIdPartition, portions
 from shareq.client.share.session_errors import Meaning, meaning_of
 from shareq.client.sockets import SocketDriver
@@ -76,6 +76,11 @@ class ShareRangeConsumer:
     def member_id(self) -> str:
         """The id that this member chose."""
         return self._member.member_id
+
+    @property
+    def group_metadata(self) -> ShareGroupMetadata:
+        """The member as it is now, for `share_transactions`."""
+        return ShareGroupMetadata(self._member.group_id, self._member.member_id, self._member.epoch)
 
     @property
     def generation(self) -> Mapping[TopicIdPartition, int]:

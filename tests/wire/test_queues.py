@@ -80,6 +80,11 @@ def test_a_time_to_live_is_set_by_command() -> None:
         assert "shareq.not.after.enable" in described
 
 
+def test_each_order_has_one_invoice_although_transactions_fail() -> None:
+    expected, printed = run("exactly_once.py")
+    assert printed == expected
+
+
 def test_customers_are_served_in_order_by_any_worker() -> None:
     expected, printed = run("order_by_key.py")
     assert printed[-3:] == expected[-3:]
