@@ -59,8 +59,9 @@ class Heap(Protocol):
         """Free memory allocated by `take`."""
 
     def release(self, address: int, size: int) -> None:
-        """Return to the system the pages that lie completely in an allocated piece: a tenth of a millisecond for a
-        MB.
+        """Give the system back the pages that lie completely within an allocated piece.
+
+        Takes a tenth of a millisecond for each MB.
         """
 
     def end(self) -> int:

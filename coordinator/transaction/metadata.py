@@ -176,7 +176,7 @@ class Transaction:
         )
 
     def fenced(self, now_ms: int) -> Transaction:
-        """Return the transaction aborted in a new epoch, which no producer gets. For transaction versions 0 and 1."""
+        """Return the transaction as aborted, with a new epoch that is given to no producer. For versions 0 and 1."""
         bumped = replace(
             self,
             producer_epoch=min(self.producer_epoch + 1, MAX_EPOCH),

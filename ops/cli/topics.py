@@ -215,7 +215,7 @@ def trim(session: Session, topics: tuple[str, ...], before: str, yes: bool, dry_
 def trimmed(
     session: Session, topics: Sequence[str], before: str, question: str, *, yes: bool, dry_run: bool
 ) -> Iterator[TrimRow]:
-    """Ask `question`, then remove the records before a place, of topics or of partitions written as topic:0."""
+    """Ask `question`, then remove the records before a place. `topics` are names, or partitions written as topic:0."""
     at = place("--before", before)
     wanted = dict(session.succeeded(offsets_of(session.admin, at, partitions_of(session, topics)).items()))
     if dry_run or not wanted:
