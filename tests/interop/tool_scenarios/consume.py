@@ -163,7 +163,10 @@ def performance(run: Session) -> None:
 
 
 def _events(lines: list[str]) -> list[str]:
-    """Keep single events in order; join consumed and acknowledged offsets by partition."""
+    """Keep single events in order; join consumed and acknowledged offsets by partition.
+
+    Fields are sorted: a JVM with an archive of classes lists methods, and the tools fields, in another order.
+    """
     offsets: dict[tuple[str, str, int], Counter[int]] = {}
     shown: list[str] = []
     for line in lines:
@@ -176,7 +179,7 @@ def _events(lines: list[str]) -> list[str]:
             place = (event["name"], one["topic"], one["partition"])
             offsets.setdefault(place, Counter()).update(one["offsets"])
         if "partitions" not in event:
-            shown.append(json.dumps(event))
+            shown.append(json.dumps(event, sort_keys=True))
     rows = [f"{name} {topic}-{number}: {sorted(found.elements())}" for (name, topic, number), found in offsets.items()]
     records = sorted(line for line in shown if '"offset"' in line)
     return [line for line in shown if '"offset"' not in line] + records + sorted(rows)
@@ -186,9 +189,8 @@ def verifiable(run: Session) -> None:
     """Run the consumer of Apache Kafka's system tests in its three modes, with records of its producer."""
     run.topic("orders", 2)
     keys = ("--topic", "orders", "--max-messages", "20", "--repeating-keys", "4", "--value-prefix", "7")
-    run.apart(
-        "kafka-verifiable-producer.sh", *keys, view=lambda lines: masked(r'"avg_throughput": .*', "")(_events(lines))
-    )
+    without_rate = masked(r'"avg_throughput": [^,]*, ', "")
+    run.apart("kafka-verifiable-producer.sh", *keys, view=lambda lines: without_rate(_events(lines)))
     config = run.file(
         "consumer.properties", "client.id=a-consumer\nmax.poll.records=5\nshare.acquire.mode=record_limit\n"
     )
