@@ -22,6 +22,7 @@ from shareq.protocol.records.batch import build_batch
 from shareq.testing import Broker
 from tests.interop.support.java_driver import JavaDriver, ToolResult, why_no_java
 from tests.interop.support.tool_session import SCRIPTS
+from tests.support.archives import unpack
 from tests.support.clients.shareq_cli import Shell
 from tests.support.worlds.redrives import letter
 from tests.wire.test_documents import DOCS, ENVIRONMENT, Document, serving, sh
@@ -123,7 +124,7 @@ def test_levels_of_an_old_folder(java: JavaDriver, tmp_path: Path) -> None:
     """docs/kafka-4.4.md raises the level, and lowers it again."""
     (block,) = blocks("kafka-4.4.md", "kafka-features.sh")
     with tarfile.open(Path(old_folder.__file__).with_name("format-1-clean.tar.gz")) as packed:
-        packed.extractall(tmp_path, filter="data")
+        unpack(packed, tmp_path)
     with old_folder.broker_on(str(tmp_path / "data")) as broker:
         for (words, _), expected in zip(commands(block), (2, 1), strict=True):
             tool(java, broker.bootstrap, words)

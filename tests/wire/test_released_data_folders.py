@@ -21,6 +21,7 @@ from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFe
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 from shareq.testing import Broker
 from tests.fixtures.data_folders import secrets
+from tests.support.archives import unpack
 from tests.support.clients.shareq_cli import Shell
 from tests.support.waiting import until
 
@@ -37,7 +38,7 @@ WITH_SECRETS = sorted(Path(fixture.__file__).parent.glob("secrets-*.tar.gz"))
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
 def test_a_released_data_folder_opens_with_everything_in_it(tmp_path: Path, archive: Path) -> None:
     with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path, filter="data")
+        unpack(packed, tmp_path)
     with fixture.broker_on(str(tmp_path / "data")) as broker:
         found = fixture.look(broker)
         assert found == fixture.expected(found.cluster_id, found.topics)
@@ -55,7 +56,7 @@ def test_a_released_data_folder_opens_with_everything_in_it(tmp_path: Path, arch
 def test_the_secrets_of_a_released_data_folder_survive(tmp_path: Path, archive: Path) -> None:
     """The folder has users with passwords, rights, quotas, a keystore's password, and internal secrets."""
     with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path, filter="data")
+        unpack(packed, tmp_path)
     asked = secrets.Asked(**json.loads((tmp_path / "asked.json").read_text()))
     with Broker(config=secrets.SETTINGS, data_dir=tmp_path / "data") as broker:
         assert secrets.asked(broker) == asked
@@ -83,7 +84,7 @@ def login(password: str) -> dict[str, str]:
 def test_a_released_data_folder_is_raised_to_dead_letters(tmp_path: Path, name: str) -> None:
     """The folder's level stays until an operator raises it; then the group's dead records become letters."""
     with tarfile.open(Path(fixture.__file__).with_name(name)) as packed:
-        packed.extractall(tmp_path, filter="data")
+        unpack(packed, tmp_path)
     with fixture.broker_on(str(tmp_path / "data")) as broker, WireClient(broker.address) as client:
         shell = Shell(broker.bootstrap)
         create_topic(client, QUEUE_OF_LETTERS, 1, configs={DLQ_GROUP_ENABLE: "true"})

@@ -14,6 +14,7 @@ from typing import Final
 
 from devtools.kafka.apache_kafka import CACHE
 from devtools.kafka.build_once import folder_made_once
+from tests.support.archives import unpack
 from tests.support.processes import finished
 
 KOMBU: Final = "5.6.2"
@@ -223,7 +224,7 @@ def _fetch(folder: Path) -> None:
     _run([*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder), f"celery=={CELERY}"])
     for name in (f"kombu-{KOMBU}", f"celery-{CELERY}"):
         with tarfile.open(folder / f"{name}.tar.gz") as packed:
-            packed.extractall(folder, filter="data")
+            unpack(packed, folder)
     target = ["install", "-q", "--target", str(folder / "libraries")]
     _run([*pip, *target, *_LIBRARIES])
     _run([*pip, *target, "--no-deps", *_PLUGINS])

@@ -13,6 +13,7 @@ from typing import Final
 from devtools.kafka.apache_kafka import CACHE
 from devtools.kafka.build_once import folder_made_once
 from tests.interop.support.celery_suites import Outcome, outcome_of
+from tests.support.archives import unpack
 from tests.support.processes import finished
 
 VERSION: Final = "2.2.1"
@@ -138,7 +139,7 @@ def _fetch(folder: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     _run([*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder), f"dramatiq=={VERSION}"])
     with tarfile.open(folder / f"dramatiq-{VERSION}.tar.gz") as packed:
-        packed.extractall(folder, filter="data")
+        unpack(packed, folder)
     _run([*pip, "install", "-q", "--target", str(folder / "libraries"), *_LIBRARIES])
     sources = folder / f"dramatiq-{VERSION}"
     (sources / "dramatiq").rename(sources / "dramatiq-of-the-sources")  # the installed one is tested

@@ -14,6 +14,7 @@ from typing import Final
 
 from devtools.kafka.apache_kafka import CACHE, KAFKA_VERSION
 from devtools.kafka.build_once import folder_made_once
+from tests.support.archives import unpack
 from tests.support.processes import finished
 
 VERSION: Final = "3.0.12"
@@ -54,7 +55,7 @@ def _fetch(folder: Path) -> None:
     if done.returncode:
         raise RuntimeError(f"pip could not fetch kafka-python {VERSION}:\n{done.stdout}{done.stderr}")
     with tarfile.open(folder / f"kafka_python-{VERSION}.tar.gz") as packed:
-        packed.extractall(folder, filter="data")
+        unpack(packed, folder)
     unpacked = folder / f"kafka_python-{VERSION}"
     (unpacked / "test" / "__init__.py").touch()
     (unpacked / "test" / "service.py").write_text(_SERVICE)
