@@ -6,14 +6,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from heapq import merge
+from operator import attrgetter
 from struct import Struct
 from typing import Final
 
 from shareq.broker.foundation.environment import Clock
-from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.share.core.dates import NOTHING_DATED, Dated, dated
 from shareq.broker.share.core.values import AckBatch, AcquiredRange
-from shareq.broker.share.core.window.expiry import Expired, joined, past
+from shareq.broker.share.core.window.expiry import MOST_EXPIRED, Expired, joined, past
 from shareq.broker.share.leader import OpenedBatch, SharePartitionLeader
 from shareq.protocol.names import NOT_AFTER, NOT_BEFORE
 from shareq.protocol.records.batch import CODEC_MASK
@@ -26,6 +28,7 @@ _NOT_AFTER: Final = NOT_AFTER.encode()
 _NO_VALUES: Final = HeaderValues([], [])
 _crc: Final = Struct(">I").unpack_from
 _CRC_AT: Final = 17
+_first_offset = attrgetter("first_offset")
 
 
 def dated_in(leader: SharePartitionLeader, read: ReadResult, clock: Clock) -> Dated:
@@ -77,39 +80,46 @@ def refused_of(acquired: Sequence[AcquiredRange], refused: Sequence[tuple[int, b
     return found
 
 
-def expired_in(leader: SharePartitionLeader, read: ReadResult, wall_ms: int) -> list[Expired]:
-    """Return the expired records of a read of the leader's partition, ascending and disjoint."""
+def expired_in(leader: SharePartitionLeader, read: ReadResult, first_offset: int, wall_ms: int) -> list[Expired]:
+    """Return the expired records from an offset on of a read of the leader's partition, ascending and disjoint; at most
+    one more than one read rejects.
+    """
     ttl = leader.core.settings.ttl
     least_ms = wall_ms - ttl.ms if ttl.ms else None
     values = _values_in(leader, read, _NOT_AFTER) if ttl.by_header else _NO_VALUES
-    return joined(_found(read, least_ms, values, wall_ms))
+    return joined(_found(read, least_ms, values, first_offset, wall_ms), MOST_EXPIRED + 1)
 
 
-def _found(read: ReadResult, least_ms: int | None, values: HeaderValues, wall_ms: int) -> Iterator[Expired]:
+def _found(
+    read: ReadResult, least_ms: int | None, values: HeaderValues, first_offset: int, wall_ms: int
+) -> Iterator[Expired]:
     for span in read.batches:
+        if span.last_offset < first_offset:
+            continue
         old: Sequence[tuple[int, int]] = ()
         if least_ms is not None and not span.is_control:
             old = records_older(read.records, span.position, least_ms)
-        begin = bisect_left(values.offsets, span.base_offset)
+            old = [(max(first, first_offset), last) for first, last in old if last >= first_offset]
+        first = max(span.base_offset, first_offset)
+        begin = bisect_left(values.offsets, first)
         end = bisect_left(values.offsets, span.last_offset + 1, begin)
-        if begin == end:
-            yield from [Expired(first, last) for first, last in old]
+        if begin == end or old == [(first, span.last_offset)]:
+            yield from [Expired(*each) for each in old]
         else:
-            yield from _merged(span, old, values, begin, end, wall_ms)
+            yield from _merged(old, values, begin, end, wall_ms)
 
 
 def _merged(
-    span: BatchSpan, old: Sequence[tuple[int, int]], values: HeaderValues, begin: int, end: int, wall_ms: int
+    old: Sequence[tuple[int, int]], values: HeaderValues, begin: int, end: int, wall_ms: int
 ) -> Iterator[Expired]:
     """Yield the records of a batch that are too old, or past the times that `values` has from index `begin` to `end`
     (exclusive).
     """
-    if old == [(span.base_offset, span.last_offset)]:
-        yield Expired(span.base_offset, span.last_offset)
-        return
-    reasons = dict(
-        zip(values.offsets[begin:end], (past(each, wall_ms) for each in values.values[begin:end]), strict=True)
-    )
-    found = {offset: reason for offset, reason in reasons.items() if reason}
-    found.update((at, b"") for first, last in old for at in range(first, last + 1))
-    yield from [Expired(offset, offset, found[offset]) for offset in sorted(found)]
+    reasons = ((values.offsets[at], past(values.values[at], wall_ms)) for at in range(begin, end))
+    by_header = (Expired(offset, offset, reason) for offset, reason in reasons if reason)
+    by_age = (Expired(at, at) for first, last in old for at in range(first, last + 1))
+    last = -1
+    for each in merge(by_age, by_header, key=_first_offset):  # for a record with both, the one by age comes first
+        if each.first_offset > last:
+            yield each
+        last = each.first_offset

@@ -515,7 +515,7 @@ class ShareFetch:
         kept = self._manager.kept_reads() if core.settings.order_by_key else None
         dated = self._manager.dated(leader, read) if core.settings.delay.enabled else NOTHING_DATED
         ttl = core.settings.ttl
-        expired = self._manager.expired(leader, read) if ttl.ms or ttl.by_header else ()
+        expired = self._manager.expired(leader, read, offset) if ttl.ms or ttl.by_header else ()
         acquired = core.acquire(
             member_id=params.member_id,
             mode=params.mode,

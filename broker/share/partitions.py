@@ -120,11 +120,13 @@ class SharePartitionManager:
 
         return dated_in(leader, read, self._env.clock)
 
-    def expired(self, leader: SharePartitionLeader, read: ReadResult) -> list[Expired]:
-        """Return the expired records of a read, for a share partition of a group with a time to live."""
+    def expired(self, leader: SharePartitionLeader, read: ReadResult, first_offset: int) -> list[Expired]:
+        """Return the expired records of a read from an offset on, for a share partition of a group with a time to
+        live.
+        """
         from shareq.broker.share.dated_records import expired_in  # for these groups alone
 
-        return expired_in(leader, read, self._env.clock.wall_ms())
+        return expired_in(leader, read, first_offset, self._env.clock.wall_ms())
 
     def reject_expired(self, leader: SharePartitionLeader, expired: Sequence[Expired]) -> None:
         """Write what the last acquisition has rejected of these."""

@@ -41,15 +41,17 @@ _KNOWN: Final[WeakKeyDictionary[SharePartition, int]] = WeakKeyDictionary()
 
 
 @in_place_of(SharePartitionManager, "expired")
-def the_first_leader_alone_looks(original: Function, self: SharePartitionManager, leader: Any, read: Any) -> Any:
+def the_first_leader_alone_looks(
+    original: Function, self: SharePartitionManager, leader: Any, read: Any, at: int
+) -> Any:
     """Plant that a leader that loads takes what it has not read yet for young."""
     before = _KNOWN.setdefault(leader.core, leader.core.known_until)
-    return [each for each in original(self, leader, read) if each.first_offset > before]
+    return [each for each in original(self, leader, read, at) if each.first_offset > before]
 
 
 @in_place_of(dated_records, "expired_in")
-def records_expire_by_a_clock_that_is_fast(original: Function, leader: Any, read: Any, wall_ms: int) -> Any:
-    return original(leader, read, wall_ms + 1_000)
+def records_expire_by_a_clock_that_is_fast(original: Function, leader: Any, read: Any, at: int, wall_ms: int) -> Any:
+    return original(leader, read, at, wall_ms + 1_000)
 
 
 @in_place_of(partition, "reject_expired")

@@ -37,7 +37,7 @@ from shareq.broker.share.core.values import (
     RangeView,
 )
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
-from shareq.broker.share.core.window.expiry import Expired, reject_expired
+from shareq.broker.share.core.window.expiry import Expired, reject_expired, rejected_at_once
 from shareq.broker.share.core.window.next_fetch_offset import next_fetch_offset
 from shareq.broker.share.core.window.ranges import Part, RecordRange, first_record, list_ranges
 from shareq.broker.share.core.window.start_offset import (
@@ -418,6 +418,8 @@ class SharePartition:
             last_fetched = self._last_to_enter(waiting, last_fetched)
             if last_fetched < fetch_offset:
                 return []
+        if expired:
+            last_fetched = rejected_at_once(expired, last_fetched)
         budget, last = capacity(window, limit, max_records, fetch_offset, last_fetched)
         if budget <= 0:
             return []
@@ -462,6 +464,8 @@ class SharePartition:
         last = enter_until(window, limit_now(window, self.settings), batches)
         if waiting:
             last = self._last_to_enter(waiting, last)
+        if expired:
+            last = rejected_at_once(expired, last)
         acquisition = RecordAcquisition(
             window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms
         )

@@ -7,8 +7,9 @@ reads the same times again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.values import AcquiredRange
@@ -17,6 +18,9 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus, sett
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings, TimeToLive
 from shareq.protocol.names import LONGEST_TIME, NOT_AFTER, TTL_MS
+
+MOST_EXPIRED: Final = 1_000
+"""Ranges of expired records that one acquisition rejects; the next one goes on behind them."""
 
 
 class Expired(NamedTuple):
@@ -46,15 +50,24 @@ def too_old(ttl: TimeToLive) -> bytes:
     return b"expired: older than %s (%d)" % (TTL_MS.encode(), ttl.ms)
 
 
-def joined(expired: Iterator[Expired]) -> list[Expired]:
-    """Return the expired ranges, ascending, with neighbours of the same reason as one."""
+def joined(expired: Iterable[Expired], most: int = sys.maxsize) -> list[Expired]:
+    """Return the first `most` expired ranges, ascending, with neighbours of the same reason as one."""
     found: list[Expired] = []
     for each in expired:
         if found and found[-1].last_offset == each.first_offset - 1 and found[-1].reason == each.reason:
             found[-1] = found[-1]._replace(last_offset=each.last_offset)
+        elif len(found) == most:
+            break
         else:
             found.append(each)
     return found
+
+
+def rejected_at_once(expired: Sequence[Expired], last: int) -> int:
+    """Return the last offset (inclusive), at most `last`, up to which one acquisition may go: the records behind it
+    have expired in too many ranges for one turn of the event loop.
+    """
+    return min(last, expired[MOST_EXPIRED].first_offset - 1) if len(expired) > MOST_EXPIRED else last
 
 
 def reject_expired(

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from shareq.broker.share.core.effects import Cause, DeadLetter, DeadLetters, StateBatch
 from shareq.broker.share.core.partition import SharePartition
-from shareq.broker.share.core.window.expiry import Expired, joined, past, reasons_of, too_old
+from shareq.broker.share.core.window.expiry import (
+    MOST_EXPIRED,
+    Expired,
+    joined,
+    past,
+    reasons_of,
+    too_old,
+)
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
 from shareq.coordinator.ports import TimeToLive
 from shareq.protocol.errors import ErrorCode
@@ -90,6 +97,31 @@ def test_neighbours_with_reasons_of_their_own_are_rejected_as_one(monkeypatch: p
         (500, 599, 1),
     ]
     assert calls == [(1, 499)]
+
+
+def test_many_ranges_end_in_several_turns() -> None:
+    records = 3 * MOST_EXPIRED
+    partition = share_partition(limit=records, log_end=records)
+    expired = [Expired(at, at) for at in range(0, records, 2)]
+    left = [at for at in range(records) if at % 2]
+    taken: list[int] = []
+    rejected: list[int] = []
+    fetch_offset = 0
+    while len(taken) < len(left):
+        late = [each for each in expired if each.first_offset >= fetch_offset]
+        acquired = partition.acquire(
+            "m", BATCHES, records, records, fetch_offset, spans((0, records - 1)), 0, expired=late
+        )
+        rejections = partition.take_rejections()
+        assert sum(len(write.batches) for write in rejections) <= MOST_EXPIRED
+        for write in rejections:
+            rejected += [at for each in write.batches for at in range(each.first_offset, each.last_offset + 1)]
+            partition.on_state_written(write.write_id, ErrorCode.NONE, 0)
+        assert acquired, "each reading goes on behind the last one"
+        taken += [at for first, last, _ in acquired for at in range(first, last + 1)]
+        fetch_offset = partition.next_fetch_offset()
+    assert taken == left
+    assert rejected == [each.first_offset for each in expired]
 
 
 def test_what_a_member_holds_does_not_expire_in_its_hands() -> None:
