@@ -181,7 +181,7 @@ def _steps_to_come(
     """
     modules = [
         *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
-        *(row.module for row in handlers),
+        *(row.module for row in handlers if not row.feature),  # a feature of our own is seldom on
         "cramjam",
         *(f"shareq.{name}" for name in _FIRST_USED),
         *first_used,

@@ -1,6 +1,7 @@
 """The table of RPCs of a node: those it serves as every broker does, those it forwards, and those it refuses.
 
-RPCs that make no sense at a node are left out: redrives, log folders, features and the quorum.
+RPCs that a node cannot serve are left out: redrives, acknowledgements in transactions, log folders, features and the
+quorum.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ NOT_OFFERED: Final = frozenset(
     {
         ApiKey.DESCRIBE_REDRIVES,
         ApiKey.CANCEL_REDRIVE,
+        ApiKey.TXN_SHARE_ACKNOWLEDGE,
         ApiKey.DESCRIBE_LOG_DIRS,
         ApiKey.ALTER_REPLICA_LOG_DIRS,
         ApiKey.UPDATE_FEATURES,
