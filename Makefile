@@ -288,7 +288,7 @@ interop-apache-431: export KAFKA_VERSION = 4.3.1
 interop-apache-431: interop-apache
 
 interop-apache: $(READY)
-	$(WITHIN) 1200 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
+	$(WITHIN) 1800 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
 	|| $(WITHIN) 300 $(BIN)/pytest $(INTEROP) --numprocesses=1 --broker=apache --last-failed --last-failed-no-failures=none $(ARGS)
 
 # Those that need Python alone, which `make test` has: in a run of their own, for they take as long again on one core.

@@ -32,7 +32,10 @@ def test_properties_without_effect_are_taken_as_kafka_takes_them() -> None:
 def test_a_feature_that_there_is_not_is_refused_with_those_there_are() -> None:
     broker = Broker(mode="thread", features={"share.versio": 1})
     with (
-        pytest.raises(BrokerFailed, match=r"feature share\.versio: there are only the features .*, share\.version, shareq\.share\.transactions$"),
+        pytest.raises(
+            BrokerFailed,
+            match=r"share\.versio: there are only the features .*, share\.version, shareq\.share\.transactions$",
+        ),
         broker,
     ):
         pass
