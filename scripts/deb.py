@@ -19,6 +19,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DIST: Final = ROOT / "dist"
+SYSTEM_PYTHON: Final = "/usr/bin/python3"
 
 # It finds its libraries beside itself; -P: not what happens to be in the folder where the user is.
 _COMMAND: Final = """#!/usr/bin/python3 -P
@@ -68,10 +69,11 @@ if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 
 
 def main() -> int:
-    if shutil.which("dpkg-deb") is None:
-        print("make deb: there is no dpkg-deb here: it is for Debian and its like", file=sys.stderr)
+    missing = [each for each in ("dpkg-deb", SYSTEM_PYTHON) if shutil.which(each) is None]
+    if missing:
+        print(f"make deb: there is no {missing[0]} here: it is for Debian and its like", file=sys.stderr)
         return 1
-    system = _run(["/usr/bin/python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).strip()
+    system = _run([SYSTEM_PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).strip()
     if system != (ours := f"{sys.version_info.major}.{sys.version_info.minor}"):
         print(f"make deb: this Python is {ours}, the system's {system}: PYTHON=/usr/bin/python3", file=sys.stderr)
         return 1

@@ -6,7 +6,7 @@ the start offset does not move over it. A durable write completes the change; a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.share.core.counters import given_up, records_in
@@ -207,27 +207,44 @@ def release(
     A record becomes available, perhaps after a delay; at the delivery count limit, or below the start offset, it is
     archived.
     """
-    below = _given_back(member_id, change.write_id, None)
-    above = _given_back(member_id, change.write_id, settings)
+
+    def given_back(above: ShareGroupSettings | None, first: int) -> Change:
+        return _given_back(member_id, change.write_id, above, first, now_ms)
+
+    for changed in make_pending(window, change, settings, lambda status: status.owner == member_id, given_back):
+        change.session_releases += records_in(changed)
+        change.given_up += given_up(changed, window.start_offset)
+        change.dead += dead_letters(changed, Cause.DELIVERY_COUNT_EXCEEDED)
+
+
+def make_pending(
+    window: InFlightWindow,
+    change: StateChange,
+    settings: ShareGroupSettings,
+    concerns: Callable[[DeliveryStatus], bool],
+    targets: Callable[[ShareGroupSettings | None, int], Change],
+) -> Iterator[Sequence[Run]]:
+    """Make records in the whole window pending in `change`; yield the changed runs of each batch that has some.
+
+    `concerns` returns True for statuses that may change, `targets` the function that changes them: given settings and
+    the first offset of the batch, from which delays count, or None for records below the start offset.
+    """
+    below, above = targets(None, 0), targets(settings, 0)
     for batch in window.batches:
-        if not batch.offset_form and batch.statuses[0].owner != member_id:
+        if not batch.offset_form and not concerns(batch.statuses[0]):
             continue
         if settings.redelivery.initial_ms:
-            above = _given_back(member_id, change.write_id, settings, batch.first_offset, now_ms)
+            above = targets(settings, batch.first_offset)
         changed = window.remap_at_start(batch, batch.first_offset, batch.last_offset, below, above)
         if changed:
             if settings.redelivery.initial_ms:
                 change.delay_runs(changed)
             change.touch(batch, changed[0][0], changed[-1][1])
             change.persist_runs(changed)
-            change.session_releases += records_in(changed)
-            change.given_up += given_up(changed, window.start_offset)
-            change.dead += dead_letters(changed, Cause.DELIVERY_COUNT_EXCEEDED)
+            yield changed
 
 
-def _given_back(
-    member_id: str, write_id: int, settings: ShareGroupSettings | None, first: int = 0, now_ms: int = 0
-) -> Change:
+def _given_back(member_id: str, write_id: int, settings: ShareGroupSettings | None, first: int, now_ms: int) -> Change:
     memo: dict[DeliveryStatus, DeliveryStatus] = {}
 
     def given_back(status: DeliveryStatus) -> DeliveryStatus:

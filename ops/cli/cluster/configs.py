@@ -173,8 +173,11 @@ def _is_invalid(error: ClientError) -> bool:
 
 def _known_names(session: Session, resource: Resource, names: Iterable[str]) -> str:
     """Return a question with the known names that unknown ones are similar to; "" if there are none."""
-    described = dict(session.admin.configs.describe([resource], None))[resource]
-    if isinstance(described, ClientError):
+    try:
+        described = dict(session.admin.configs.describe([resource])).get(resource)
+    except ClientError:  # a hint is no reason to lose the refusal
+        return ""
+    if described is None or isinstance(described, ClientError):
         return ""
     known = [each.name for each in described]
     near = [found for name in names if name not in known and (found := _nearest(name, known)) is not None]

@@ -38,12 +38,13 @@ def test_it_wants_the_python_of_the_system(monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.usefixtures("dist")
+@pytest.mark.parametrize("missing", ["dpkg-deb", "/usr/bin/python3"])
 def test_it_says_that_a_system_is_no_debian(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: str
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else name)
     assert deb.main() == 1
-    assert "there is no dpkg-deb here" in capsys.readouterr().err
+    assert f"there is no {missing} here" in capsys.readouterr().err
 
 
 def test_the_layout(dist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from shareq.broker.share.core.window.delivery_status import NO_DELAY, DeliverySt
 from shareq.broker.share.core.window.record_state import GIVEN_UP, STATE_AFTER, STATE_AFTER_WITH_QUEUE
 from shareq.broker.share.core.window.redelivery import not_before
 from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
-from shareq.broker.share.core.writes import StateChange
+from shareq.broker.share.core.writes import StateChange, make_pending
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.share import AcknowledgeType, RecordState
 
@@ -36,21 +36,17 @@ def resolve(
     runs = [run for batch in window.batches for run in batch.runs(batch.first_offset, batch.last_offset)]
     if any(_is_under_way(status, producer) for _, _, status in runs):
         return False
-    below = _resolution(producer, change.write_id, None, commit=commit)
-    above = _resolution(producer, change.write_id, settings, commit=commit)
-    for batch in window.batches:
-        if not batch.offset_form and not isinstance(batch.status_at(batch.first_offset), StagedStatus):
-            continue
-        if settings.redelivery.initial_ms:
-            above = _resolution(producer, change.write_id, settings, batch.first_offset, now_ms, commit=commit)
-        changed = window.remap_at_start(batch, batch.first_offset, batch.last_offset, below, above)
-        if changed:
-            if settings.redelivery.initial_ms:
-                change.delay_runs(changed)
-            change.touch(batch, changed[0][0], changed[-1][1])
-            change.persist_runs(changed)
-            _note(change, changed, window.start_offset, commit=commit)
+
+    def resolution(above: ShareGroupSettings | None, first: int) -> Change:
+        return _resolution(producer, change.write_id, above, first, now_ms, commit=commit)
+
+    for changed in make_pending(window, change, settings, _is_staged, resolution):
+        _note(change, changed, window.start_offset, commit=commit)
     return True
+
+
+def _is_staged(status: DeliveryStatus) -> bool:
+    return isinstance(status, StagedStatus)
 
 
 def _is_under_way(status: DeliveryStatus, producer: tuple[int, int]) -> bool:
@@ -67,8 +63,8 @@ def _resolution(
     producer: tuple[int, int],
     write_id: int,
     settings: ShareGroupSettings | None,
-    first: int = 0,
-    now_ms: int = 0,
+    first: int,
+    now_ms: int,
     *,
     commit: bool,
 ) -> Change:
