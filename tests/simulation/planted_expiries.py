@@ -8,14 +8,15 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from shareq.broker.share import dated_records
-from shareq.broker.share.core import partition
 from shareq.broker.share.core.effects import Cause
 from shareq.broker.share.core.partition import SharePartition
-from shareq.broker.share.core.window import expiry
-from shareq.broker.share.core.window.expiry import Expired
 from shareq.broker.share.dlq.breakers import Breakers
 from shareq.broker.share.partitions import SharePartitionManager
-from shareq.protocol.share import RecordState
+from tests.exhaustive.planted import (
+    all_that_was_read_expires,
+    expired_records_are_handed_out,
+    expired_records_have_no_letters,
+)
 from tests.support.planting import Fault, Function, in_place_of, replaced
 
 EXPIRED: Final = "and had expired"
@@ -23,10 +24,6 @@ EARLY: Final = "before its time"
 LOST: Final = "is lost: not finished"
 NOT_REFUSED: Final = "was to be refused"
 NO_LETTER: Final = "has died without a dead letter"
-
-
-def expired_records_are_handed_out() -> AbstractContextManager[object]:
-    return replaced((partition, "reject_expired", lambda *_: []))
 
 
 def times_in_headers_are_not_read() -> AbstractContextManager[object]:
@@ -52,16 +49,6 @@ def the_first_leader_alone_looks(
 @in_place_of(dated_records, "expired_in")
 def records_expire_by_a_clock_that_is_fast(original: Function, leader: Any, read: Any, at: int, wall_ms: int) -> Any:
     return original(leader, read, at, wall_ms + 1_000)
-
-
-@in_place_of(partition, "reject_expired")
-def all_that_was_read_expires(original: Function, window: Any, acquired: Any, expired: Any, *arguments: Any) -> Any:
-    everything = [Expired(each.first_offset, each.last_offset) for each in acquired] if expired else []
-    return original(window, acquired, everything, *arguments)
-
-
-def expired_records_have_no_letters() -> AbstractContextManager[object]:
-    return replaced((expiry, "given_up_state", lambda _settings: RecordState.ARCHIVED))
 
 
 @in_place_of(Breakers, "count")

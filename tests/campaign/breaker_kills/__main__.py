@@ -11,14 +11,11 @@ import argparse
 import asyncio
 import contextlib
 import random
-import shutil
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Final
 
 from devtools.clients.admin import configure_group
@@ -27,6 +24,7 @@ from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from tests.campaign.node import Node
+from tests.campaign.record_kills import QUIET_S, options_of, verdict
 
 TOPIC, GROUP, QUEUE = "orders", "packers", "dlq.orders"
 LETTERS: Final = 5
@@ -45,7 +43,6 @@ CONFIGS: Final = {
     "shareq.breaker.window.ms": "600000",
 }
 OPENS_WITHIN_S: Final = 60.0
-QUIET_S: Final = 120.0
 WATCHED_S: Final = 1.0
 """How long a pause that survived a kill is watched for deliveries."""
 
@@ -245,26 +242,8 @@ async def run(node: Node, judge: Judge, options: argparse.Namespace) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.campaign.breaker_kills", description=__doc__)
-    parser.add_argument("--workers", type=int, default=3, help="of the group (default 3)")
-    parser.add_argument("--kills", type=int, default=20, help="of the broker (default 20)")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments (default 1)")
-    options = parser.parse_args(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="shareq-breaker-"))
-    node, judge, began = Node(folder / "data", SETTINGS), Judge(), time.monotonic()
-    try:
-        node.start()
-        asyncio.run(run(node, judge, options))
-    finally:
-        node.kill()
-        shutil.rmtree(folder, ignore_errors=True)
-    print(
-        f"{len(judge.sent):,} records confirmed, {options.kills} kills, seed {options.seed}: "
-        f"{', '.join(f'{count:,} {what}' for what, count in sorted(judge.seen.items()))}, in "
-        f"{time.monotonic() - began:,.0f} s. Pauses lost, or twice: {len(judge.broken)}. Lost: {len(judge.left)}."
-    )
-    print(*judge.broken[:20], sep="\n", end="\n" if judge.broken else "")
-    return int(bool(judge.broken or judge.left))
+    options = options_of("breaker_kills", __doc__, arguments, records=False)
+    return verdict(options, SETTINGS, Judge(), run, "Pauses lost, or twice")
 
 
 if __name__ == "__main__":

@@ -9,19 +9,17 @@ import argparse
 import asyncio
 import contextlib
 import random
-import shutil
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from devtools.clients.admin import configure_group
 from shareq.aio import ClientError, LockLost, Producer, ShareConsumer, ShareRecord
 from shareq.protocol.names import NOT_BEFORE
 from tests.campaign.node import Node
+from tests.campaign.record_kills import kill_at_times, options_of, until_all_have_ended, verdict
 
 TOPIC, GROUP = "dated", "in-time"
 SETTINGS: Final = {"group.share.min.record.lock.duration.ms": "1000", "group.share.record.lock.duration.ms": "2000"}
@@ -32,7 +30,6 @@ CONFIGS: Final = {
 }
 CLOCK_S: Final = 0.002
 """The tolerance: a stored time passes through two clocks, each of which is rounded down to whole milliseconds."""
-QUIET_S: Final = 120.0
 
 
 class Judge:
@@ -109,44 +106,21 @@ async def run(node: Node, judge: Judge, options: argparse.Namespace) -> None:
         await producer.partitions_for(TOPIC)
     workers = [asyncio.create_task(work(node, judge, random.Random(each), stop)) for each in range(options.workers)]
     producing = asyncio.create_task(produce(node, judge, options.records, rng))
-    for _ in range(options.kills):
-        await asyncio.sleep(rng.uniform(1, 4))
-        await asyncio.to_thread(node.kill)
-        await asyncio.to_thread(node.start)
+    await kill_at_times(node, options.kills, rng)
     await producing
-    until, left = time.monotonic() + QUIET_S, len(judge.left)
-    while judge.left and time.monotonic() < until:
-        await asyncio.sleep(0.5)
-        if len(judge.left) < left:
-            until, left = time.monotonic() + QUIET_S, len(judge.left)
+    await until_all_have_ended(judge)
     stop.set()
     await asyncio.gather(*workers)
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.campaign.delay_kills", description=__doc__)
-    parser.add_argument("--records", type=int, default=5_000, help="in all (default 5,000)")
-    parser.add_argument("--workers", type=int, default=3, help="of the group (default 3)")
-    parser.add_argument("--kills", type=int, default=20, help="of the broker (default 20)")
-    parser.add_argument("--seed", type=int, default=1, help="of times and kills (default 1)")
-    options = parser.parse_args(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="shareq-delays-"))
-    node, judge, began = Node(folder / "data", SETTINGS), Judge(), time.monotonic()
-    try:
-        node.start()
-        asyncio.run(run(node, judge, options))
-    finally:
-        node.kill()
-        shutil.rmtree(folder, ignore_errors=True)
+def lateness(judge: Judge) -> str:
     late = sorted(each for each in judge.late_s if 0 <= each < 10**6)
-    print(
-        f"{len(judge.sent):,} records confirmed, {options.kills} kills, seed {options.seed}: "
-        f"{', '.join(f'{count:,} {what}' for what, count in sorted(judge.seen.items()))}, median "
-        f"{late[len(late) // 2] * 1_000 if late else 0:.0f} ms late, in {time.monotonic() - began:,.0f} s. "
-        f"Early or twice: {len(judge.broken)}. Lost: {len(judge.left)}."
-    )
-    print(*judge.broken[:20], sep="\n", end="\n" if judge.broken else "")
-    return int(bool(judge.broken or judge.left))
+    return f"median {late[len(late) // 2] * 1_000 if late else 0:.0f} ms late, "
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = options_of("delay_kills", __doc__, arguments)
+    return verdict(options, SETTINGS, Judge(), run, "Early or twice", lateness)
 
 
 if __name__ == "__main__":

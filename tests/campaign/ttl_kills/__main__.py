@@ -10,19 +10,17 @@ import argparse
 import asyncio
 import contextlib
 import random
-import shutil
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from devtools.clients.admin import configure_group
 from shareq.aio import ClientError, LockLost, Producer, ShareConsumer, ShareRecord
 from shareq.protocol.names import NOT_AFTER
 from tests.campaign.node import Node
+from tests.campaign.record_kills import kill_at_times, options_of, until_all_have_ended, verdict
 
 TOPIC, GROUP, QUEUE = "mortal", "in-time", "dlq.mortal"
 LOCK_S: Final = 2.0
@@ -43,7 +41,6 @@ CONFIGS: Final = {
 }
 ANSWER_S: Final = 1.0
 """The tolerance: how long an answer may be on its way before the consumer notes when it came."""
-QUIET_S: Final = 120.0
 
 
 class Judge:
@@ -147,42 +144,18 @@ async def run(node: Node, judge: Judge, options: argparse.Namespace) -> None:
     working = [work(node, judge, random.Random(each), stop) for each in range(options.workers)]
     tasks = [asyncio.create_task(each) for each in (*working, read_letters(node, judge, stop))]
     producing = asyncio.create_task(produce(node, judge, options.records, rng))
-    for _ in range(options.kills):
-        await asyncio.sleep(rng.uniform(1, 4))
-        await asyncio.to_thread(node.kill)
-        await asyncio.to_thread(node.start)
+    await kill_at_times(node, options.kills, rng)
     await producing
-    until, left = time.monotonic() + QUIET_S, len(judge.left)
-    while judge.left and time.monotonic() < until:
-        await asyncio.sleep(0.5)
-        if len(judge.left) < left:
-            until, left = time.monotonic() + QUIET_S, len(judge.left)
+    await until_all_have_ended(judge)
     stop.set()
     await asyncio.gather(*tasks)
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.campaign.ttl_kills", description=__doc__)
-    parser.add_argument("--records", type=int, default=5_000, help="in all (default 5,000)")
-    parser.add_argument("--workers", type=int, default=3, help="of the group (default 3)")
-    parser.add_argument("--kills", type=int, default=20, help="of the broker (default 20)")
-    parser.add_argument("--seed", type=int, default=1, help="of times and kills (default 1)")
-    options = parser.parse_args(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="shareq-ttl-"))
-    node, judge, began = Node(folder / "data", SETTINGS), Judge(), time.monotonic()
-    try:
-        node.start()
-        asyncio.run(run(node, judge, options))
-    finally:
-        node.kill()
-        shutil.rmtree(folder, ignore_errors=True)
-    print(
-        f"{len(judge.sent):,} records confirmed, {options.kills} kills, seed {options.seed}: "
-        f"{', '.join(f'{count:,} {what}' for what, count in sorted(judge.seen.items()))}, {len(judge.ended):,} ended, "
-        f"in {time.monotonic() - began:,.0f} s. Late, early or twice: {len(judge.broken)}. Lost: {len(judge.left)}."
+    options = options_of("ttl_kills", __doc__, arguments)
+    return verdict(
+        options, SETTINGS, Judge(), run, "Late, early or twice", lambda judge: f"{len(judge.ended):,} ended, "
     )
-    print(*judge.broken[:20], sep="\n", end="\n" if judge.broken else "")
-    return int(bool(judge.broken or judge.left))
 
 
 if __name__ == "__main__":
