@@ -28,7 +28,7 @@ Outcome: TypeAlias = V | ClientError
 Routes: TypeAlias = tuple[dict[int, list[K]], dict[K, ClientError]]
 """Keys by the node that answers for them, and errors of keys without a known node."""
 Partition = tuple[str, int]
-NOBODY: Final[Mapping[int, str]] = {}
+NONE_SILENT: Final[Mapping[int, str]] = {}
 
 
 class KnownSum(NamedTuple):
@@ -55,7 +55,7 @@ class Calls:
     with the reason, which becomes the error of their keys.
     """
 
-    def __init__(self, network: Network, *, silent: Mapping[int, str] = NOBODY) -> None:
+    def __init__(self, network: Network, *, silent: Mapping[int, str] = NONE_SILENT) -> None:
         self.network = network
         self._silent = silent
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shareq.client.admin.calls import NOBODY, Calls
+from shareq.client.admin.calls import NONE_SILENT, Calls
 from shareq.client.network import Network
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Admin:
     redrives: cached_property[Redrives] = _subject("redrives", "Redrives")
     """Redrives of dead letters, by requests that only shareq serves."""
 
-    def __init__(self, network: Network, *, silent: Mapping[int, str] = NOBODY) -> None:
+    def __init__(self, network: Network, *, silent: Mapping[int, str] = NONE_SILENT) -> None:
         self.network = network
         self.calls = Calls(network, silent=silent)
 

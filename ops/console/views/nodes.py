@@ -14,7 +14,7 @@ from shareq.ops.console.views.windows import Windows
 
 PATIENCE_MS: Final = 2_000
 """The time in which each broker has to list its groups."""
-NOBODY: Final = "no node"
+NO_NODE: Final = "no node"
 _SHOWN: Final = ("address", "version", "slots", "awaited", "take_overs", "share_partitions", "in_flight", "problem")
 _PREFIX: Final = "__shareq_"
 
@@ -56,9 +56,9 @@ def _rows(seen: Json, silent: Mapping[int, str]) -> list[Json]:
         }
         for each in seen["nodes"]
     ]
-    nobody = {topic: sorted(slots) for topic, slots in _together(owned.values()).items()}
-    if nobody:
-        rows.append({"node": NOBODY, **dict.fromkeys(_SHOWN), "owns": _slots(nobody)})
+    unowned = {topic: sorted(slots) for topic, slots in _together(owned.values()).items()}
+    if unowned:
+        rows.append({"node": NO_NODE, **dict.fromkeys(_SHOWN), "owns": _slots(unowned)})
     return rows
 
 

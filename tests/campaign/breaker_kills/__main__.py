@@ -44,7 +44,7 @@ CONFIGS: Final = {
 }
 OPENS_WITHIN_S: Final = 60.0
 WATCHED_S: Final = 1.0
-"""How long a pause that survived a kill is watched for deliveries."""
+"""The time for which a pause that survived a kill is watched for deliveries."""
 
 
 class Judge:

@@ -86,7 +86,7 @@ def prepare(node: Node, count: int) -> None:
 
 
 class Outcome:
-    """What a reader of committed records finds."""
+    """The records that a reader of committed records finds."""
 
     def __init__(self, node: Node) -> None:
         self._network = Network(config_of(node))

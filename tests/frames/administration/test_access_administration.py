@@ -113,7 +113,7 @@ def test_each_row_has_its_reason(world: AccessWorld) -> None:
 
 @pytest.mark.parametrize("field", range(7))
 def test_each_field_of_a_filter_counts(field: int) -> None:
-    """Of two ACLs that differ only in this field, a filter finds and deletes one."""
+    """A filter finds and deletes one of two ACLs that differ only in this field."""
     one: Row = (2, "t", 3, "User:x", "1.1.1.1", 3, 3)
     others: Row = (3, "u", 4, "User:y", "2.2.2.2", 4, 2)
     world = AccessWorld()

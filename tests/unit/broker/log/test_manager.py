@@ -208,7 +208,7 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
 
 
 def test_logs_are_looked_at_some_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of tens of thousands of logs, few have something to delete."""
+    """Few of tens of thousands of logs have something to delete."""
     paused_everywhere(monkeypatch)
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=0))
     logs = [world.logs.get(TOPIC, partition) for partition in range(3)]

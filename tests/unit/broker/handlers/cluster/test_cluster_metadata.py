@@ -128,7 +128,7 @@ def test_a_feature_that_is_off_is_not_finalized() -> None:
 def test_a_client_that_is_at_the_wrong_broker_starts_over(
     cluster_id: str | None, node_id: int, error: ErrorCode, world: World
 ) -> None:
-    """From version 5 on the client gets the error (KIP-1242)."""
+    """The client gets the error from version 5 on (KIP-1242)."""
     named = world.metadata.cluster_id if cluster_id == "own" else cluster_id
     request = ApiVersionsRequest("test", "1.0", named, node_id)
     assert world.call(ApiVersionsResponse, request, 4).error_code == ErrorCode.NONE
@@ -430,7 +430,7 @@ SHARE_KEY = "g:AQIDBAUGBwgJCgsMDQ4PEA:3"
 
 
 def test_share_partitions_from_version_6_on(world: World) -> None:
-    """From version 6 on key type 2 is accepted, with group ids that may contain colons (KIP-932)."""
+    """Key type 2 is accepted from version 6 on, with group ids that may contain colons (KIP-932)."""
     assert [row[1] for row in find(world, 6, SHARE_KEY, f"a:b:{SHARE_KEY}", key_type=2)] == [0, 0]
     assert [image.name for image in world.metadata.topics()] == ["__share_group_state"]
     for version in range(1, 6):

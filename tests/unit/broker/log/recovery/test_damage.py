@@ -40,7 +40,7 @@ def test_a_torn_first_write_of_a_segment_leaves_it_empty() -> None:
 
 
 def test_damage_with_sound_batches_behind_it_is_kept_and_read_around(caplog: pytest.LogCaptureFixture) -> None:
-    """What may hold answered records is never truncated, and the others are served."""
+    """Batches that may hold answered records are never truncated, and the others are served."""
     world = killed(world_of(10))
     path = f"{FOLDER}/00000000000000000008.log"
     world.fs.content(path)[65] ^= 1

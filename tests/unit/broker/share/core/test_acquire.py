@@ -488,7 +488,7 @@ def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing(partition: S
 
 
 def test_a_read_goes_on_over_records_that_are_not_available(partition: SharePartition) -> None:
-    """As in Apache Kafka 4.3.1, unavailable records do not count against MaxRecords."""
+    """Unavailable records do not count against MaxRecords, as in Apache Kafka 4.3.1."""
     fetch(partition, batches(0, 9, 1), batch_size=1)
     settle(partition, 2, 2, RELEASE)
     settle(partition, 7, 7, RELEASE)

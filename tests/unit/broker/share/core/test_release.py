@@ -44,7 +44,7 @@ def test_records_between_those_of_others_are_given_back_too(partition: SharePart
 
 
 def test_the_delivery_count_stays() -> None:
-    """As in Apache Kafka 4.3.1, closing a session no longer takes a delivery back."""
+    """Closing a session does not take a delivery back any more, as in Apache Kafka 4.3.1."""
     partition = share_partition(max_deliveries=2)
     fetch(partition, spans((0, 9)))
     written(partition, partition.release_acquired_records("m1", 0))

@@ -129,7 +129,7 @@ def test_open_transactions_keep_offsets_and_groups(world: OffsetsWorld) -> None:
 
 
 def test_many_expired_offsets_go_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fits into one batch is written; the remaining offsets follow at once."""
+    """One batch is written with the offsets that fit; the others follow at once."""
     monkeypatch.setattr(expiry, "MOST_TOMBSTONES", 3)
     world = OffsetsWorld()
     for number in range(5):

@@ -162,7 +162,7 @@ def test_a_deleted_group_begins_again() -> None:
 
 
 def test_altering_offsets_initialises_at_the_current_group_epoch() -> None:
-    """As in 4.3.1, the epoch is not raised: the leaders were already fenced when the last member left."""
+    """The epoch is not raised, as in 4.3.1: the leaders were already fenced when the last member left."""
     world = emptied("t", t=2)
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
     assert list(plan.initializations()) == [StateInitialization(SharePartitionKey(GROUP, T, 1), 3, 40)]

@@ -216,7 +216,7 @@ def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat(world: Gro
 
 
 def test_an_initialisation_that_takes_longer_is_assigned_by_a_later_heartbeat(world: GroupWorld) -> None:
-    """As in Apache Kafka 4.3.1, the first answer assigns nothing, and a new epoch follows the initialisation."""
+    """The first answer assigns nothing, and a new epoch follows the initialisation, as in Apache Kafka 4.3.1."""
     world.time.now_ms = 10
     plan = world.begin("a", 0, ["t"])
     answer = world.finish(plan, None)
